@@ -1,0 +1,144 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Learn how customers convert while a budget runs down: Mimic-Opt-DP, Optimistic-DP and regret studies.
+#[derive(Debug, Parser)]
+#[command(name = "cbwk-gpu", version, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a study: print a table of regrets and write episodes.csv, summary.csv, regret.svg, study.toml, run.json.
+    Simulate(SimulateArgs),
+    /// Compute the optimum of an instance with conversion probabilities known.
+    Solve(SolveArgs),
+    /// List the study files that come with the program, or print one, ready to edit.
+    Presets {
+        /// The preset to print.
+        name: Option<String>,
+    },
+}
+
+/// Arguments of `simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Study file (TOML). Without one, and without --preset, the preset paper-auction runs.
+    pub study: Option<PathBuf>,
+    /// Run a study that comes with the program; `cbwk-gpu presets` lists them.
+    #[arg(long, value_name = "NAME", conflicts_with = "study")]
+    pub preset: Option<String>,
+    /// Folder for the results. Default: results/NAME, or the next free results/NAME-2, ...
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write into --out even if it holds results.
+    #[arg(long)]
+    pub force: bool,
+    /// Episodes T.
+    #[arg(long, value_name = "T")]
+    pub episodes: Option<u64>,
+    /// Steps H in an episode.
+    #[arg(long, value_name = "H")]
+    pub horizon: Option<u64>,
+    /// The same starting budget in every episode.
+    #[arg(long, value_name = "B")]
+    pub budget: Option<u32>,
+    /// Independent replications.
+    #[arg(long, value_name = "N")]
+    pub replications: Option<u64>,
+    /// Seed of all random streams; the same seed gives the same results on any number of threads.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Confidence parameter.
+    #[arg(long, value_name = "DELTA")]
+    pub delta: Option<f64>,
+    /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, clairvoyant, myopic,
+    /// random, fixed:<a>.
+    #[arg(long = "policy", value_name = "KIND")]
+    pub policies: Vec<String>,
+    /// Evaluate the exact expected reward of every plan, also where the context set is large (finite laws only).
+    #[arg(long)]
+    pub expected: bool,
+    /// How to compute and print.
+    #[command(flatten)]
+    pub machine: MachineArgs,
+}
+
+/// Arguments of `solve`.
+#[derive(Debug, Args)]
+pub struct SolveArgs {
+    /// Study file (TOML); what concerns learning is ignored.
+    #[arg(required_unless_present = "preset")]
+    pub instance: Option<PathBuf>,
+    /// Solve the instance of a preset.
+    #[arg(long, value_name = "NAME", conflicts_with = "instance")]
+    pub preset: Option<String>,
+    /// Estimate opt from these context rows (CSV: episode,step,<feature>,...), with its standard error.
+    #[arg(long, value_name = "ROWS.csv")]
+    pub contexts: Option<PathBuf>,
+    /// Largest budget of the table, in place of the instance's.
+    #[arg(long, value_name = "N")]
+    pub budget: Option<u32>,
+    /// Write the whole value table (CSV: step,budget,value).
+    #[arg(long, value_name = "values.csv")]
+    pub out: Option<PathBuf>,
+    /// How to compute and print.
+    #[command(flatten)]
+    pub machine: MachineArgs,
+}
+
+/// How to compute and print.
+#[derive(Debug, Args)]
+pub struct MachineArgs {
+    /// Where Optimistic-DP runs.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+    /// Precision of Optimistic-DP. Default: f64 on the CPU.
+    #[arg(long, value_enum)]
+    pub precision: Option<Precision>,
+    /// Worker threads. Default: one per core.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// No progress bar and no notes.
+    #[arg(long)]
+    pub quiet: bool,
+    /// What standard output gets.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// Where Optimistic-DP runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BackendChoice {
+    /// The best for the problem on this machine.
+    Auto,
+    /// The processor.
+    Cpu,
+    /// A graphics adapter.
+    Gpu,
+}
+
+/// Floating-point precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    /// 32 bits.
+    F32,
+    /// 64 bits.
+    F64,
+}
+
+/// What standard output gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for people.
+    Table,
+    /// JSON for programs.
+    Json,
+}

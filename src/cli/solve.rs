@@ -1,0 +1,77 @@
+//! `cbwk-gpu solve`.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::Context;
+use serde_json::json;
+
+use super::args::{Format, SolveArgs};
+use super::machine;
+use crate::error::InputError;
+use crate::model::ContextRows;
+use crate::report;
+use crate::sim::{Optimum, Purpose, Streams};
+use crate::study::instance_from_document;
+
+/// Runs the command.
+pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
+    let (name, mut document) =
+        machine::open_study(args.instance.as_deref(), args.preset.as_deref())?;
+    if let Some(budget) = args.budget {
+        document.set_constant_budget(budget, "--budget");
+    }
+    let (instance, seed, rows) = instance_from_document(&document)?;
+    let instance = Arc::new(instance);
+    let mut backend = machine::backend(&args.machine)?;
+    machine::start_threads(&args.machine)?;
+    for note in instance.notes() {
+        machine::note(&args.machine, note);
+    }
+    let optimum = if let Some(file) = &args.contexts {
+        let rows = ContextRows::read(file, instance.horizon())?;
+        instance
+            .check_rows(&rows)
+            .map_err(|invalid| InputError::File {
+                file: file.clone(),
+                message: invalid.to_string(),
+            })?;
+        Optimum::from_rows(&instance, &rows, backend.as_mut())?
+    } else if let Some(optimum) = Optimum::exact(&instance, backend.as_mut())? {
+        optimum
+    } else {
+        let mut stream = Streams::new(seed).of_study(Purpose::Optimum);
+        let rows = instance.contexts().draw_rows(&mut stream, rows);
+        Optimum::from_rows(&instance, &rows, backend.as_mut())?
+    };
+    if let Some(path) = &args.out {
+        report::write_whole(path, report::csv::values(&optimum.table).as_bytes())?;
+    }
+    let how = match &optimum.estimate {
+        None => "exact optimum of the finite context law".to_string(),
+        Some(estimate) => format!("optimum estimated from {} context rows", estimate.rows),
+    };
+    let mut out = std::io::stdout().lock();
+    match args.machine.format {
+        Format::Table => {
+            let headline = format!("{name}: {how}, H = {}", instance.horizon());
+            write!(out, "{}", report::table::optimum(&headline, &optimum))?;
+        }
+        Format::Json => {
+            let mut object = json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "instance": name,
+                "horizon": instance.horizon(),
+                "backend": backend.name(),
+                "exact": optimum.estimate.is_none(),
+            });
+            let fields = object.as_object_mut().context("made as an object")?;
+            fields.extend(report::json::optimum(
+                &optimum,
+                0..=instance.budgets().max(),
+            ));
+            writeln!(out, "{object:#}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! The contexts a plan averages over: the unlabeled sample s_t, rows from a file, or a finite law.
+//!
+//! Every distinct context is stored once, as an *entry* with its rewards and costs in flat arrays; each step holds a
+//! list of (entry, weight). Equal contexts of a finite law are merged with their multiplicity, so a sample stops
+//! growing once every context has been seen. No-arrival contexts add nothing but waiting: they only count in `total`.
+
+use std::collections::HashMap;
+
+use crate::model::{Context, ContextRows, Instance};
+
+/// Weighted contexts per step, in flat arrays.
+#[derive(Debug, Clone)]
+pub struct ContextSample {
+    actions: usize,
+    dimension: usize,
+    split_by_step: bool,
+    features: Vec<f64>,
+    steps: Vec<u32>,
+    points: Vec<Option<u32>>,
+    rewards: Vec<f64>,
+    cost_rows: Vec<u32>,
+    distinct_costs: Vec<u32>,
+    entry_of: HashMap<(u32, u32), u32>,
+    lists: Vec<WeightedEntries>,
+    list_of_step: Vec<usize>,
+    row_entries: Vec<(u32, u32)>,
+    row_ends: Vec<usize>,
+    total: f64,
+}
+
+/// The contexts of one step: entries of the sample and their weights (counts, or probabilities).
+#[derive(Debug, Clone, Default)]
+pub struct WeightedEntries {
+    /// Entry numbers, each at most once.
+    pub entries: Vec<u32>,
+    /// Weights, divided by [`ContextSample::total`] to become probabilities.
+    pub weights: Vec<f64>,
+    place: HashMap<u32, u32>,
+}
+
+impl WeightedEntries {
+    fn add(&mut self, entry: u32, weight: f64, may_repeat: bool) {
+        if may_repeat {
+            let next = self.entries.len() as u32;
+            let place = *self.place.entry(entry).or_insert(next);
+            if place != next {
+                self.weights[place as usize] += weight;
+                return;
+            }
+        }
+        self.entries.push(entry);
+        self.weights.push(weight);
+    }
+}
+
+impl ContextSample {
+    /// An empty sample. With `split_by_step` a context seen at two steps is two entries, for bounds that differ by
+    /// step.
+    pub fn new(instance: &Instance, split_by_step: bool) -> Self {
+        let horizon = instance.horizon();
+        Self {
+            actions: instance.actions(),
+            dimension: instance.contexts().dimension(),
+            split_by_step,
+            features: Vec::new(),
+            steps: Vec::new(),
+            points: Vec::new(),
+            rewards: Vec::new(),
+            cost_rows: Vec::new(),
+            distinct_costs: Vec::new(),
+            entry_of: HashMap::new(),
+            lists: vec![WeightedEntries::default(); horizon],
+            list_of_step: (0..horizon).collect(),
+            row_entries: Vec::new(),
+            row_ends: Vec::new(),
+            total: 0.0,
+        }
+    }
+
+    /// The instance's own finite law, with probabilities as weights; `None` where a law is continuous.
+    ///
+    /// Steps with the same law share one list.
+    pub fn of_law(instance: &Instance, split_by_step: bool) -> Option<Self> {
+        let laws = instance.contexts();
+        if !laws.is_finite() {
+            return None;
+        }
+        let mut sample = Self::new(instance, split_by_step);
+        sample.lists.clear();
+        sample.total = 1.0;
+        let mut shared: HashMap<(usize, u64), usize> = HashMap::new();
+        for step in 0..instance.horizon() {
+            let (points, weights) = laws.finite(step)?;
+            let no_arrival = laws.no_arrival(step);
+            let key = (laws.law_of(step), no_arrival.to_bits());
+            if !split_by_step && let Some(&list) = shared.get(&key) {
+                sample.list_of_step[step] = list;
+                continue;
+            }
+            let list = sample.lists.len();
+            shared.insert(key, list);
+            sample.lists.push(WeightedEntries::default());
+            sample.list_of_step[step] = list;
+            for (&point, &weight) in points.iter().zip(weights) {
+                let context = Context {
+                    step,
+                    features: laws.support().features(point),
+                    point: Some(point),
+                };
+                let entry = sample.entry(instance, &context);
+                sample.lists[list].add(entry, weight * (1.0 - no_arrival), true);
+            }
+        }
+        Some(sample)
+    }
+
+    /// Rows from a file or drawn from the law.
+    pub fn of_rows(instance: &Instance, rows: &ContextRows, split_by_step: bool) -> Self {
+        let mut sample = Self::new(instance, split_by_step);
+        sample.append_rows(instance, rows);
+        sample
+    }
+
+    /// Appends rows; features that are points of the instance's support are merged.
+    pub fn append_rows(&mut self, instance: &Instance, rows: &ContextRows) {
+        let support = instance.contexts().support();
+        for row in 0..rows.len() {
+            let contexts = (0..rows.horizon()).filter_map(|step| {
+                rows.get(row, step).map(|features| Context {
+                    step,
+                    features,
+                    point: support.find(features),
+                })
+            });
+            self.append(instance, contexts);
+        }
+    }
+
+    /// Appends one row: the contexts that arrived in one episode.
+    pub fn append<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
+        for context in contexts {
+            let entry = self.entry(instance, &context);
+            let list = self.list_of_step[context.step];
+            self.lists[list].add(entry, 1.0, context.point.is_some());
+            self.row_entries.push((context.step as u32, entry));
+        }
+        self.row_ends.push(self.row_entries.len());
+        self.total += 1.0;
+    }
+
+    /// The (step, entry) pairs of every row that was appended, row by row.
+    pub fn rows(&self) -> impl Iterator<Item = &[(u32, u32)]> {
+        let starts = std::iter::once(0).chain(self.row_ends.iter().copied());
+        starts
+            .zip(&self.row_ends)
+            .map(|(start, &end)| &self.row_entries[start..end])
+    }
+
+    /// The entry of a context, made where it is new.
+    fn entry(&mut self, instance: &Instance, context: &Context) -> u32 {
+        let next = self.len() as u32;
+        if let Some(point) = context.point {
+            let step = if self.split_by_step { context.step } else { 0 };
+            let entry = *self.entry_of.entry((point, step as u32)).or_insert(next);
+            if entry != next {
+                return entry;
+            }
+        }
+        self.features.extend_from_slice(context.features);
+        self.steps.push(context.step as u32);
+        self.points.push(context.point);
+        for action in 1..=self.actions {
+            self.rewards.push(instance.reward(context, action));
+            let cost = instance.cost(context, action);
+            let row = match self.distinct_costs.iter().position(|c| *c == cost) {
+                Some(row) => row,
+                None => {
+                    self.distinct_costs.push(cost);
+                    self.distinct_costs.len() - 1
+                }
+            };
+            self.cost_rows.push(row as u32);
+        }
+        next
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is no entry (nobody has arrived yet).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// H.
+    pub fn horizon(&self) -> usize {
+        self.list_of_step.len()
+    }
+
+    /// Number of non-null actions.
+    pub fn actions(&self) -> usize {
+        self.actions
+    }
+
+    /// What the weights of a step sum to, no-arrivals included: the number of rows, or 1 for a law.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The contexts of a step (0-based).
+    pub fn step(&self, step: usize) -> &WeightedEntries {
+        &self.lists[self.list_of_step[step]]
+    }
+
+    /// An entry as a context; its step is that of its first appearance.
+    pub fn context(&self, entry: usize) -> Context<'_> {
+        let start = entry * self.dimension;
+        Context {
+            step: self.steps[entry] as usize,
+            features: &self.features[start..start + self.dimension],
+            point: self.points[entry],
+        }
+    }
+
+    /// r of all entries, `actions()` per entry; negative means infeasible.
+    pub fn rewards(&self) -> &[f64] {
+        &self.rewards
+    }
+
+    /// Costs of all entries, `actions()` per entry, as rows of [`ContextSample::distinct_costs`].
+    pub fn cost_rows(&self) -> &[u32] {
+        &self.cost_rows
+    }
+
+    /// The costs that occur, in order of first appearance.
+    pub fn distinct_costs(&self) -> &[u32] {
+        &self.distinct_costs
+    }
+
+    /// The cost of non-null action `action` for an entry.
+    pub fn cost(&self, entry: usize, action: usize) -> u32 {
+        self.distinct_costs[self.cost_rows[entry * self.actions + action - 1] as usize]
+    }
+}

@@ -1,0 +1,114 @@
+//! What can go wrong, one type per layer, in words a user can act on.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// A description of the world or of a policy that the model cannot accept (layer: model, oracle, policy).
+///
+/// `field` is a path into the study file, such as `conversion.probabilities[2]`.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{field}: found {found}; accepted: {accepted}")]
+pub struct Invalid {
+    /// Path of the offending field, in the notation of the study file.
+    pub field: String,
+    /// What was found there.
+    pub found: String,
+    /// What would be accepted instead.
+    pub accepted: String,
+}
+
+impl Invalid {
+    /// Builds the error; anything printable may be given.
+    pub fn new(
+        field: impl Into<String>,
+        found: impl ToString,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            found: found.to_string(),
+            accepted: accepted.into(),
+        }
+    }
+}
+
+/// An input file or option that cannot be used (layer: study). Always one line, always exit code 2.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InputError {
+    /// The file could not be read at all.
+    #[error("{}: {reason}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why, in the operating system's words.
+        reason: String,
+    },
+    /// A place in the file is wrong.
+    #[error("{}:{line}: {message}", file.display())]
+    At {
+        /// The file.
+        file: PathBuf,
+        /// 1-based line.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// Something is missing from the file, so there is no line to name.
+    #[error("{}: {message}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A command-line option is wrong.
+    #[error("{option}: {message}")]
+    Option {
+        /// The option, as typed.
+        option: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl InputError {
+    /// The error of a file that could not be opened or read.
+    pub fn unreadable(file: &Path, error: &std::io::Error) -> Self {
+        Self::Unreadable {
+            file: file.to_path_buf(),
+            reason: format!("cannot be read ({error})"),
+        }
+    }
+}
+
+/// A place that results cannot be written to (layer: report).
+#[derive(Debug, Error)]
+pub enum OutputError {
+    /// The folder holds results of an earlier run.
+    #[error("{}: already holds results ({found}); choose another folder or add --force", folder.display())]
+    Occupied {
+        /// The folder asked for.
+        folder: PathBuf,
+        /// The file found in it.
+        found: String,
+    },
+    /// The file or folder cannot be created or written.
+    #[error("{}: cannot be written ({source})", path.display())]
+    Unwritable {
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+}
+
+impl OutputError {
+    /// The error of a path that could not be written.
+    pub fn unwritable(path: &Path, source: std::io::Error) -> Self {
+        Self::Unwritable {
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Episodic contextual bandits with knapsacks under conversion models: learn how customers convert while a budget that
+//! is refilled every episode runs down.
+//!
+//! # The problem
+//!
+//! An episode has H steps and a budget B_t. At step h a context theta ~ Lambda_h arrives (or nobody does); the decision
+//! maker picks an action a with known reward r(theta, a) and cost d(theta, a), and the context accepts with an unknown
+//! probability rho(theta, a). Only accepted actions earn and spend. With rho and Lambda known, the best expected reward
+//! solves the Bellman equation
+//!
+//! ```text
+//! u[h](b) = E over theta of max over feasible a of  rho r + rho u[h+1](b - d) + (1 - rho) u[h+1](b),   opt_t = u[1](B_t)
+//! ```
+//!
+//! *Mimic-Opt-DP* learns over T episodes: it reserves some episodes for contexts (s_t), uses the others for conversions
+//! (d_t), turns d_t into bounds lcb <= rho <= ucb with a confidence-bound oracle, and plans with *Optimistic-DP*, the
+//! same recursion with ucb on rewards, lcb on consumption and s_t in place of Lambda. Its regret, the sum of opt_t minus
+//! what was earned, grows sub-linearly in T.
+//!
+//! # Notation
+//!
+//! | here | paper | meaning |
+//! | --- | --- | --- |
+//! | `horizon`, `episodes` | H, T | steps in an episode, episodes |
+//! | `budget`, `b_t` | b, B_t | units left, units at the start of episode t |
+//! | `rho`, `ucb`, `lcb` | ρ, UCB, LCB | conversion probability and its bounds |
+//! | `cost`, `cost_max` | d(θ, a), L | units an accepted action consumes |
+//! | `u_hat` | Û | value-to-go table |
+//! | `s_t`, `d_t`, reserved episodes | S_t, D_t, J_t | unlabeled contexts, labeled data, episodes that teach contexts |
+//! | `opt_t`, fluid bound | opt_t, UB_t | best expected reward, its linear relaxation |
+//!
+//! Steps and episodes are 1-based in files and messages, 0-based in arrays. Action 0 is the null action.
+//!
+//! # What to read next
+//!
+//! Data flows one way: [`cli`] -> [`study`] -> [`sim`] -> [`policy`] -> ([`oracle`] fit -> [`dp`] solve) -> decisions ->
+//! regret -> [`report`]. Start with [`policy::MimicOptDp`] (Algorithm 1) and [`dp::cpu::Dense`] (Algorithm 2).
+//!
+//! ```
+//! use cbwk_gpu::dp::cpu::Dense;
+//! use cbwk_gpu::sim;
+//! use cbwk_gpu::study::{Document, Study, preset};
+//!
+//! let text = preset("paper-auction").unwrap().text;
+//! let mut document = Document::parse("paper-auction.toml".as_ref(), text)?;
+//! document.set_whole("study", "replications", 2, "--replications");
+//! let study = Study::from_document(&document)?;
+//! let outcome = sim::run(&study, &mut Dense, &mut |_| {})?;
+//! assert!((outcome.optimum.table.start(5) - 9.214368).abs() < 1e-6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod cli;
+pub mod dp;
+pub mod error;
+pub mod model;
+pub mod oracle;
+pub mod policy;
+pub mod report;
+pub mod sim;
+pub mod study;

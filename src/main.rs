@@ -1,0 +1,5 @@
+//! The `cbwk-gpu` command.
+
+fn main() -> std::process::ExitCode {
+    cbwk_gpu::cli::main()
+}

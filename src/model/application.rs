@@ -1,0 +1,218 @@
+//! Applications (Table 1 of the paper): which reward and cost an action has in a context.
+//!
+//! Actions are indexed; index 0 is the null action with reward and cost 0. Non-null actions are 1..=`actions()`.
+
+use super::Context;
+use crate::error::Invalid;
+
+/// The largest cost an action may have; it bounds the tables, not the method.
+pub const COST_LIMIT: u32 = 1_000_000;
+
+/// An application as a study file states it, not yet checked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ApplicationSpec {
+    /// Sell a unit at a posted price: reward = price, cost = 1.
+    Pricing {
+        /// Positive prices.
+        prices: Vec<f64>,
+    },
+    /// Hire at an offered wage: reward = 1, cost = wage.
+    Procurement {
+        /// Positive whole wages.
+        wages: Vec<u32>,
+    },
+    /// First-price auction: reward = theta - bid, cost = bid. Contexts are one-dimensional values theta.
+    Auction {
+        /// Positive whole bids.
+        bids: Vec<u32>,
+    },
+    /// Explicit rewards and costs: one row per context type (in the order of the context values), one column per
+    /// non-null action.
+    Table {
+        /// Rewards; negative ones make the action infeasible in that context.
+        rewards: Vec<Vec<f64>>,
+        /// Whole costs, at least 1.
+        costs: Vec<Vec<u32>>,
+    },
+}
+
+/// A checked application: at least one non-null action, every cost at least 1, every reward finite.
+#[derive(Debug, Clone)]
+pub struct Application {
+    kind: Kind,
+    action_values: Vec<f64>,
+    cost_max: u32,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Pricing,
+    Procurement,
+    Auction,
+    Table {
+        types: usize,
+        rewards: Vec<f64>,
+        costs: Vec<u32>,
+    },
+}
+
+impl Application {
+    /// Checks a specification for contexts of the given dimension.
+    pub fn check(spec: &ApplicationSpec, dimension: usize) -> Result<Self, Invalid> {
+        match spec {
+            ApplicationSpec::Pricing { prices } => {
+                non_empty("application.prices", prices)?;
+                for (i, &price) in prices.iter().enumerate() {
+                    if !(price.is_finite() && price > 0.0) {
+                        let field = format!("application.prices[{}]", i + 1);
+                        return Err(Invalid::new(field, price, "a positive number"));
+                    }
+                }
+                Ok(Self {
+                    kind: Kind::Pricing,
+                    action_values: prices.clone(),
+                    cost_max: 1,
+                })
+            }
+            ApplicationSpec::Procurement { wages } => Ok(Self {
+                kind: Kind::Procurement,
+                action_values: whole_payments("application.wages", wages)?,
+                cost_max: wages.iter().copied().max().unwrap_or(1),
+            }),
+            ApplicationSpec::Auction { bids } => {
+                if dimension != 1 {
+                    return Err(Invalid::new(
+                        "contexts",
+                        format!("{dimension} features per context"),
+                        "one feature (the private value theta) for an auction",
+                    ));
+                }
+                Ok(Self {
+                    kind: Kind::Auction,
+                    action_values: whole_payments("application.bids", bids)?,
+                    cost_max: bids.iter().copied().max().unwrap_or(1),
+                })
+            }
+            ApplicationSpec::Table { rewards, costs } => Self::check_table(rewards, costs),
+        }
+    }
+
+    fn check_table(rewards: &[Vec<f64>], costs: &[Vec<u32>]) -> Result<Self, Invalid> {
+        non_empty("application.rewards", rewards)?;
+        let actions = rewards[0].len();
+        non_empty("application.rewards[1]", &rewards[0])?;
+        if costs.len() != rewards.len() {
+            return Err(Invalid::new(
+                "application.costs",
+                format!("{} rows", costs.len()),
+                format!("{} rows, as in rewards", rewards.len()),
+            ));
+        }
+        let width = |name: &str, row: usize, found: usize| {
+            Invalid::new(
+                format!("application.{name}[{}]", row + 1),
+                format!("{found} entries"),
+                format!("{actions} entries, as in the first row of rewards"),
+            )
+        };
+        for (row, (r, c)) in rewards.iter().zip(costs).enumerate() {
+            if r.len() != actions {
+                return Err(width("rewards", row, r.len()));
+            }
+            if c.len() != actions {
+                return Err(width("costs", row, c.len()));
+            }
+            if let Some(a) = r.iter().position(|x| !x.is_finite()) {
+                let field = format!("application.rewards[{}][{}]", row + 1, a + 1);
+                return Err(Invalid::new(field, r[a], "a finite number"));
+            }
+            if let Some(a) = c.iter().position(|x| !(1..=COST_LIMIT).contains(x)) {
+                let field = format!("application.costs[{}][{}]", row + 1, a + 1);
+                return Err(Invalid::new(field, c[a], whole_cost()));
+            }
+        }
+        let costs: Vec<u32> = costs.concat();
+        Ok(Self {
+            action_values: (1..=actions).map(|a| a as f64).collect(),
+            cost_max: costs.iter().copied().max().unwrap_or(1),
+            kind: Kind::Table {
+                types: rewards.len(),
+                rewards: rewards.concat(),
+                costs,
+            },
+        })
+    }
+
+    /// Number of non-null actions.
+    pub fn actions(&self) -> usize {
+        self.action_values.len()
+    }
+
+    /// The number that stands for non-null action `a` in phi: its price, wage or bid (its index for a table).
+    pub fn action_value(&self, action: usize) -> f64 {
+        self.action_values[action - 1]
+    }
+
+    /// All non-null action values, in index order.
+    pub fn action_values(&self) -> &[f64] {
+        &self.action_values
+    }
+
+    /// The largest cost of any action (the paper's L).
+    pub fn cost_max(&self) -> u32 {
+        self.cost_max
+    }
+
+    /// How many context types the table has, where rewards and costs come from a table.
+    pub fn table_types(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Table { types, .. } => Some(*types),
+            _ => None,
+        }
+    }
+
+    /// r(theta, a) of a non-null action; negative means infeasible.
+    pub fn reward(&self, context: &Context, action: usize) -> f64 {
+        match &self.kind {
+            Kind::Pricing => self.action_value(action),
+            Kind::Procurement => 1.0,
+            Kind::Auction => context.features[0] - self.action_value(action),
+            Kind::Table { rewards, .. } => {
+                rewards[context.table_row() * self.actions() + action - 1]
+            }
+        }
+    }
+
+    /// d(theta, a) of a non-null action.
+    pub fn cost(&self, context: &Context, action: usize) -> u32 {
+        match &self.kind {
+            Kind::Pricing => 1,
+            Kind::Procurement | Kind::Auction => self.action_value(action) as u32,
+            Kind::Table { costs, .. } => costs[context.table_row() * self.actions() + action - 1],
+        }
+    }
+}
+
+fn non_empty<T>(field: &str, list: &[T]) -> Result<(), Invalid> {
+    if list.is_empty() {
+        return Err(Invalid::new(field, "an empty list", "at least one entry"));
+    }
+    Ok(())
+}
+
+fn whole_cost() -> String {
+    format!("a whole number from 1 to {COST_LIMIT}")
+}
+
+/// Wages and bids are costs: whole numbers from 1.
+fn whole_payments(field: &str, payments: &[u32]) -> Result<Vec<f64>, Invalid> {
+    non_empty(field, payments)?;
+    match payments.iter().position(|p| !(1..=COST_LIMIT).contains(p)) {
+        Some(i) => Err(Invalid::new(
+            format!("{field}[{}]", i + 1),
+            payments[i],
+            whole_cost(),
+        )),
+        None => Ok(payments.iter().map(|&p| f64::from(p)).collect()),
+    }
+}

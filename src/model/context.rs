@@ -1,0 +1,335 @@
+//! Context laws Lambda_1, ..., Lambda_H (Section 2): independent over steps, possibly different at each.
+
+use rand::{Rng, RngExt};
+use rand_distr::StandardNormal;
+
+use super::law_spec::{ContextsSpec, LawSpec};
+use super::{ContextRows, Support};
+use crate::error::Invalid;
+
+/// A context that has arrived at a step (0-based). No arrival, the null context, is the absence of a `Context`.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// Step within the episode, 0-based.
+    pub step: usize,
+    /// The features theta.
+    pub features: &'a [f64],
+    /// Number of the point in the instance's finite support, where there is one.
+    pub point: Option<u32>,
+}
+
+impl Context<'_> {
+    /// The row of a table of context types; the instance's check guarantees that there is one.
+    pub(super) fn table_row(&self) -> usize {
+        self.point
+            .expect("tables are only accepted with finite context laws") as usize
+    }
+}
+
+/// The contexts of one episode, step by step.
+#[derive(Debug, Clone)]
+pub struct EpisodeContexts {
+    dimension: usize,
+    features: Vec<f64>,
+    arrivals: Vec<Arrival>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Arrival {
+    Nobody,
+    Somebody(Option<u32>),
+}
+
+impl EpisodeContexts {
+    /// The context at `step` (0-based); `None` where nobody arrives.
+    pub fn get(&self, step: usize) -> Option<Context<'_>> {
+        let start = step * self.dimension;
+        match self.arrivals[step] {
+            Arrival::Nobody => None,
+            Arrival::Somebody(point) => Some(Context {
+                step,
+                features: &self.features[start..start + self.dimension],
+                point,
+            }),
+        }
+    }
+
+    /// All arrivals of the episode, in the order of their steps.
+    pub fn iter(&self) -> impl Iterator<Item = Context<'_>> {
+        (0..self.arrivals.len()).filter_map(|step| self.get(step))
+    }
+}
+
+/// The checked laws of all steps.
+#[derive(Debug, Clone)]
+pub struct ContextLaws {
+    dimension: usize,
+    support: Support,
+    laws: Vec<Law>,
+    step_law: Vec<usize>,
+    no_arrival: Vec<f64>,
+}
+
+/// The law of an arriving context at one or more steps.
+#[derive(Debug, Clone)]
+pub(super) enum Law {
+    /// Points of the support with probabilities that sum to one. `cumulative` is empty where all are equal.
+    Finite {
+        points: Vec<u32>,
+        weights: Vec<f64>,
+        cumulative: Vec<f64>,
+    },
+    Box {
+        low: Vec<f64>,
+        high: Vec<f64>,
+    },
+    Mixture {
+        cumulative: Vec<f64>,
+        means: Vec<Vec<f64>>,
+        deviations: Vec<Vec<f64>>,
+        low: Vec<f64>,
+        high: Vec<f64>,
+    },
+}
+
+impl ContextLaws {
+    /// Checks a specification for a horizon of `horizon` steps.
+    pub fn check(spec: &ContextsSpec, horizon: usize) -> Result<Self, Invalid> {
+        let dimension = spec.law.dimension("contexts")?;
+        let mut laws = Self {
+            dimension,
+            support: Support::new(dimension),
+            laws: Vec::new(),
+            step_law: vec![0; horizon],
+            no_arrival: spec.no_arrival_by_step(horizon)?,
+        };
+        match &spec.law {
+            LawSpec::ByStep { segments } => {
+                let mut next = 1;
+                for (i, segment) in segments.iter().enumerate() {
+                    let field = format!("contexts.segments[{}]", i + 1);
+                    if segment.first != next || segment.last < next || segment.last > horizon {
+                        return Err(Invalid::new(
+                            field,
+                            format!("first = {}, last = {}", segment.first, segment.last),
+                            format!(
+                                "segments that cover steps 1 to {horizon} in order (here first = {next})"
+                            ),
+                        ));
+                    }
+                    laws.add(&segment.law, &field, segment.first - 1..segment.last)?;
+                    next = segment.last + 1;
+                }
+                if next != horizon + 1 {
+                    return Err(Invalid::new(
+                        "contexts.segments",
+                        format!("no segment for step {next}"),
+                        format!("segments that cover steps 1 to {horizon}"),
+                    ));
+                }
+            }
+            law => laws.add(law, "contexts", 0..horizon)?,
+        }
+        Ok(laws)
+    }
+
+    /// Adds the law of a range of steps; rows from a file give each step its own.
+    fn add(
+        &mut self,
+        spec: &LawSpec,
+        field: &str,
+        steps: std::ops::Range<usize>,
+    ) -> Result<(), Invalid> {
+        if let LawSpec::Rows(rows) = spec {
+            for step in steps {
+                let law = self.empirical(rows, step)?;
+                self.step_law[step] = self.laws.len();
+                self.laws.push(law);
+            }
+            return Ok(());
+        }
+        let law = spec.check(field, &mut self.support)?;
+        self.step_law[steps].fill(self.laws.len());
+        self.laws.push(law);
+        Ok(())
+    }
+
+    /// The empirical law of one step of the rows; rows without an arrival add to the no-arrival probability.
+    fn empirical(&mut self, rows: &ContextRows, step: usize) -> Result<Law, Invalid> {
+        let seen: Vec<u32> = (0..rows.len())
+            .filter_map(|row| rows.get(row, step))
+            .map(|features| self.support.insert(features))
+            .collect();
+        let arrived = seen.len() as f64 / rows.len() as f64;
+        self.no_arrival[step] = 1.0 - (1.0 - self.no_arrival[step]) * arrived;
+        let mut counts: Vec<(u32, f64)> = Vec::new();
+        let mut place = std::collections::HashMap::new();
+        for point in &seen {
+            let slot = *place.entry(*point).or_insert_with(|| {
+                counts.push((*point, 0.0));
+                counts.len() - 1
+            });
+            counts[slot].1 += 1.0;
+        }
+        let (points, weights) = counts
+            .into_iter()
+            .map(|(point, count)| (point, count / seen.len() as f64))
+            .unzip();
+        Ok(Law::finite(points, weights))
+    }
+
+    /// Number of features of a context.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Whether every step's law is finite, so that optima are exact.
+    pub fn is_finite(&self) -> bool {
+        self.laws
+            .iter()
+            .all(|law| matches!(law, Law::Finite { .. }))
+    }
+
+    /// The points of the finite laws.
+    pub fn support(&self) -> &Support {
+        &self.support
+    }
+
+    /// Probability that nobody arrives at `step` (0-based).
+    pub fn no_arrival(&self, step: usize) -> f64 {
+        self.no_arrival[step]
+    }
+
+    /// Points and probabilities (given an arrival) of the law of `step`, where it is finite.
+    pub fn finite(&self, step: usize) -> Option<(&[u32], &[f64])> {
+        match &self.laws[self.step_law[step]] {
+            Law::Finite {
+                points, weights, ..
+            } => Some((points, weights)),
+            _ => None,
+        }
+    }
+
+    /// Number of the law in force at `step`; steps with the same number share one law.
+    pub fn law_of(&self, step: usize) -> usize {
+        self.step_law[step]
+    }
+
+    /// Corners (low, high) of the boxes that continuous laws live in.
+    pub(super) fn boxes(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
+        self.laws.iter().filter_map(|law| match law {
+            Law::Finite { .. } => None,
+            Law::Box { low, high } | Law::Mixture { low, high, .. } => Some((&low[..], &high[..])),
+        })
+    }
+
+    /// An episode without arrivals, to be filled by [`ContextLaws::draw`].
+    pub fn empty_episode(&self) -> EpisodeContexts {
+        let horizon = self.step_law.len();
+        EpisodeContexts {
+            dimension: self.dimension,
+            features: vec![0.0; horizon * self.dimension],
+            arrivals: vec![Arrival::Nobody; horizon],
+        }
+    }
+
+    /// Draws the contexts of one episode.
+    pub fn draw(&self, rng: &mut impl Rng, episode: &mut EpisodeContexts) {
+        for step in 0..self.step_law.len() {
+            let slot = &mut episode.features[step * self.dimension..(step + 1) * self.dimension];
+            let p = self.no_arrival[step];
+            episode.arrivals[step] = if p > 0.0 && rng.random::<f64>() < p {
+                Arrival::Nobody
+            } else {
+                Arrival::Somebody(self.laws[self.step_law[step]].draw(rng, &self.support, slot))
+            };
+        }
+    }
+
+    /// Draws `count` independent rows.
+    pub fn draw_rows(&self, rng: &mut impl Rng, count: usize) -> ContextRows {
+        let horizon = self.step_law.len();
+        let mut rows = ContextRows::new(horizon, self.dimension);
+        let mut episode = self.empty_episode();
+        for _ in 0..count {
+            self.draw(rng, &mut episode);
+            for step in 0..horizon {
+                rows.push(episode.get(step).map(|context| context.features));
+            }
+        }
+        rows
+    }
+}
+
+impl Law {
+    /// A finite law; `weights` sum to one.
+    pub(super) fn finite(points: Vec<u32>, weights: Vec<f64>) -> Self {
+        let equal = weights.windows(2).all(|pair| pair[0] == pair[1]);
+        let cumulative = if equal {
+            Vec::new()
+        } else {
+            running_sum(&weights)
+        };
+        Self::Finite {
+            points,
+            weights,
+            cumulative,
+        }
+    }
+
+    fn draw(&self, rng: &mut impl Rng, support: &Support, slot: &mut [f64]) -> Option<u32> {
+        match self {
+            Self::Finite {
+                points, cumulative, ..
+            } => {
+                let i = if cumulative.is_empty() {
+                    rng.random_range(0..points.len())
+                } else {
+                    pick(cumulative, rng)
+                };
+                slot.copy_from_slice(support.features(points[i]));
+                Some(points[i])
+            }
+            Self::Box { low, high } => {
+                for (x, (low, high)) in slot.iter_mut().zip(low.iter().zip(high)) {
+                    *x = low + (high - low) * rng.random::<f64>();
+                }
+                None
+            }
+            Self::Mixture {
+                cumulative,
+                means,
+                deviations,
+                low,
+                high,
+            } => {
+                let k = pick(cumulative, rng);
+                for (i, x) in slot.iter_mut().enumerate() {
+                    let normal: f64 = rng.sample(StandardNormal);
+                    *x = (means[k][i] + deviations[k][i] * normal).clamp(low[i], high[i]);
+                }
+                None
+            }
+        }
+    }
+}
+
+/// Partial sums of probabilities, the last one exactly 1 so that every uniform draw finds a place.
+pub(super) fn running_sum(weights: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let mut sums: Vec<f64> = weights
+        .iter()
+        .map(|w| {
+            sum += w;
+            sum
+        })
+        .collect();
+    let last_positive = weights.iter().rposition(|w| *w > 0.0).unwrap_or(0);
+    sums[last_positive..].fill(1.0);
+    sums
+}
+
+fn pick(cumulative: &[f64], rng: &mut impl Rng) -> usize {
+    let u: f64 = rng.random();
+    cumulative.partition_point(|sum| *sum <= u)
+}

@@ -1,0 +1,290 @@
+//! Conversion truths rho(theta, a): the probability that a context accepts an action. The learner never sees them.
+
+use super::law_spec::probabilities;
+use super::{Application, Context, ContextLaws};
+use crate::error::Invalid;
+
+/// A conversion truth as a study file states it, not yet checked. Lists run over the non-null actions.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ConversionSpec {
+    /// mu(a), whatever the context.
+    Armed {
+        /// One probability per action.
+        probabilities: Vec<f64>,
+    },
+    /// mu(a) = Pr(C <= a) for the highest other bid C of an auction.
+    HighestOtherBid {
+        /// Values of C.
+        values: Vec<f64>,
+        /// Their probabilities.
+        weights: Vec<f64>,
+    },
+    /// mu_h(a), one row per step.
+    ArmedByStep {
+        /// One row per step, one probability per action.
+        probabilities: Vec<Vec<f64>>,
+    },
+    /// mu.phi with phi = (theta, action value).
+    Linear {
+        /// mu.
+        weights: Vec<f64>,
+    },
+    /// 1 / (1 + exp(-mu.phi)) with phi = (theta, action value).
+    Logistic {
+        /// mu.
+        weights: Vec<f64>,
+    },
+    /// One row per context type (in the order of the context values), one probability per action.
+    Table {
+        /// The rows.
+        probabilities: Vec<Vec<f64>>,
+    },
+}
+
+/// A checked conversion truth: every rho on the context support is a probability.
+#[derive(Debug, Clone)]
+pub struct Conversion {
+    kind: Kind,
+    actions: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Armed(Vec<f64>),
+    ArmedByStep(Vec<f64>),
+    Linear(Vec<f64>),
+    Logistic(Vec<f64>),
+    Table(Vec<f64>),
+}
+
+/// f(w) = 1 / (1 + exp(-w)), without overflow.
+pub fn sigmoid(w: f64) -> f64 {
+    if w >= 0.0 {
+        1.0 / (1.0 + (-w).exp())
+    } else {
+        let e = w.exp();
+        e / (1.0 + e)
+    }
+}
+
+impl Conversion {
+    /// Checks a specification against the actions, steps and contexts it must serve.
+    pub fn check(
+        spec: &ConversionSpec,
+        application: &Application,
+        contexts: &ContextLaws,
+        horizon: usize,
+    ) -> Result<Self, Invalid> {
+        let actions = application.actions();
+        let kind = match spec {
+            ConversionSpec::Armed { probabilities } => {
+                probability_row("conversion.probabilities", probabilities, actions)?;
+                Kind::Armed(probabilities.clone())
+            }
+            ConversionSpec::HighestOtherBid { values, weights } => {
+                Kind::Armed(win_probabilities(values, weights, application)?)
+            }
+            ConversionSpec::ArmedByStep { probabilities } => {
+                probability_rows(probabilities, horizon, "one per step", actions)?;
+                Kind::ArmedByStep(probabilities.concat())
+            }
+            ConversionSpec::Linear { weights } => {
+                weight_vector(weights, contexts.dimension() + 1)?;
+                linear_stays_a_probability(weights, application, contexts)?;
+                Kind::Linear(weights.clone())
+            }
+            ConversionSpec::Logistic { weights } => {
+                weight_vector(weights, contexts.dimension() + 1)?;
+                Kind::Logistic(weights.clone())
+            }
+            ConversionSpec::Table { probabilities } => {
+                let types = contexts.support().len();
+                probability_rows(probabilities, types, "one per context value", actions)?;
+                Kind::Table(probabilities.concat())
+            }
+        };
+        Ok(Self { kind, actions })
+    }
+
+    /// rho(theta, a) of a non-null action with the given action value.
+    pub fn rho(&self, context: &Context, action: usize, action_value: f64) -> f64 {
+        match &self.kind {
+            Kind::Armed(mu) => mu[action - 1],
+            Kind::ArmedByStep(mu) => mu[context.step * self.actions + action - 1],
+            Kind::Linear(mu) => inner(mu, context.features, action_value).clamp(0.0, 1.0),
+            Kind::Logistic(mu) => sigmoid(inner(mu, context.features, action_value)),
+            Kind::Table(rho) => rho[context.table_row() * self.actions + action - 1],
+        }
+    }
+
+    /// Whether rho depends on the step beyond the context.
+    pub fn depends_on_step(&self) -> bool {
+        matches!(self.kind, Kind::ArmedByStep(_))
+    }
+
+    /// Whether rho is looked up by context type.
+    pub fn is_table(&self) -> bool {
+        matches!(self.kind, Kind::Table(_))
+    }
+
+    /// The weight of the action value in mu.phi, where there is one.
+    pub(super) fn action_weight(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Linear(mu) | Kind::Logistic(mu) => mu.last().copied(),
+            _ => None,
+        }
+    }
+
+    /// mu.phi of a linear truth without the clamp, to check contexts that came later than the instance.
+    pub(super) fn unclamped_linear(&self, features: &[f64], action_value: f64) -> Option<f64> {
+        match &self.kind {
+            Kind::Linear(mu) => Some(inner(mu, features, action_value)),
+            _ => None,
+        }
+    }
+}
+
+/// mu.phi for phi = (theta, action value).
+fn inner(mu: &[f64], features: &[f64], action_value: f64) -> f64 {
+    let theta: f64 = mu.iter().zip(features).map(|(m, x)| m * x).sum();
+    theta + mu[features.len()] * action_value
+}
+
+fn win_probabilities(
+    values: &[f64],
+    weights: &[f64],
+    application: &Application,
+) -> Result<Vec<f64>, Invalid> {
+    let field = "conversion.highest_other_bid";
+    if values.len() != weights.len() || values.iter().any(|v| !v.is_finite()) {
+        return Err(Invalid::new(
+            format!("{field}.values"),
+            format!("{} values for {} weights", values.len(), weights.len()),
+            "one finite value per weight",
+        ));
+    }
+    let weights = probabilities(&format!("{field}.weights"), weights)?;
+    let win = |bid: f64| {
+        let below = values.iter().zip(&weights).filter(|(c, _)| **c <= bid);
+        below.map(|(_, w)| w).sum::<f64>().min(1.0)
+    };
+    Ok(application
+        .action_values()
+        .iter()
+        .map(|&bid| win(bid))
+        .collect())
+}
+
+/// The extremes of a linear function over a box are at its corners.
+fn linear_stays_a_probability(
+    mu: &[f64],
+    application: &Application,
+    contexts: &ContextLaws,
+) -> Result<(), Invalid> {
+    let reject = |value: f64, place: String| {
+        Err(Invalid::new(
+            "conversion.weights",
+            format!("mu.phi = {value} {place}"),
+            "weights with mu.phi from 0 to 1 on all contexts and actions",
+        ))
+    };
+    let slack = 1e-12;
+    let inside = |value: f64| (-slack..=1.0 + slack).contains(&value);
+    for &a in application.action_values() {
+        for point in 0..contexts.support().len() as u32 {
+            let features = contexts.support().features(point);
+            let value = inner(mu, features, a);
+            if !inside(value) {
+                return reject(value, format!("at context {features:?}, action {a}"));
+            }
+        }
+        for (low, high) in contexts.boxes() {
+            let (mut least, mut most) = (mu[low.len()] * a, mu[low.len()] * a);
+            for ((low, high), m) in low.iter().zip(high).zip(mu) {
+                least += (m * low).min(m * high);
+                most += (m * low).max(m * high);
+            }
+            for value in [least, most] {
+                if !inside(value) {
+                    return reject(
+                        value,
+                        format!("at a corner of the contexts' box, action {a}"),
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn weight_vector(weights: &[f64], length: usize) -> Result<(), Invalid> {
+    if weights.len() != length {
+        return Err(Invalid::new(
+            "conversion.weights",
+            format!("{} entries", weights.len()),
+            format!("{length} entries (one per context feature, then one for the action value)"),
+        ));
+    }
+    match weights.iter().position(|w| !w.is_finite()) {
+        Some(i) => {
+            let field = format!("conversion.weights[{}]", i + 1);
+            Err(Invalid::new(field, weights[i], "a finite number"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn probability_row(field: &str, row: &[f64], actions: usize) -> Result<(), Invalid> {
+    if row.len() != actions {
+        return Err(Invalid::new(
+            field,
+            format!("{} entries", row.len()),
+            format!("{actions} entries (one per non-null action)"),
+        ));
+    }
+    match row.iter().position(|p| !(0.0..=1.0).contains(p)) {
+        Some(i) => {
+            let field = format!("{field}[{}]", i + 1);
+            Err(Invalid::new(field, row[i], "a probability from 0 to 1"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn probability_rows(
+    rows: &[Vec<f64>],
+    count: usize,
+    meaning: &str,
+    actions: usize,
+) -> Result<(), Invalid> {
+    if rows.len() != count {
+        return Err(Invalid::new(
+            "conversion.probabilities",
+            format!("{} rows", rows.len()),
+            format!("{count} rows ({meaning})"),
+        ));
+    }
+    for (i, row) in rows.iter().enumerate() {
+        probability_row(
+            &format!("conversion.probabilities[{}]", i + 1),
+            row,
+            actions,
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sigmoid;
+
+    #[test]
+    fn sigmoid_neither_overflows_nor_leaves_the_unit_interval() {
+        assert_eq!(sigmoid(0.0), 0.5);
+        assert_eq!(sigmoid(-1e6), 0.0);
+        assert_eq!(sigmoid(1e6), 1.0);
+        let (low, high) = (sigmoid(-40.0), sigmoid(40.0));
+        assert!(low > 0.0 && low < 1e-17 && high <= 1.0);
+        approx::assert_relative_eq!(sigmoid(-1.5) + sigmoid(1.5), 1.0, epsilon = 1e-15);
+    }
+}

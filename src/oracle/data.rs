@@ -1,0 +1,65 @@
+//! The labeled data set d_t: one observation per non-null action taken in an episode that teaches conversion.
+
+use crate::model::Context;
+
+/// Observations (theta_n, A_n, Y_n) in the order they were made.
+#[derive(Debug, Clone, Default)]
+pub struct LabeledData {
+    dimension: usize,
+    features: Vec<f64>,
+    steps: Vec<u32>,
+    actions: Vec<u32>,
+    converted: Vec<bool>,
+}
+
+/// One observation.
+#[derive(Debug, Clone, Copy)]
+pub struct Observation<'a> {
+    /// Step within the episode, 0-based.
+    pub step: usize,
+    /// Features theta of the context.
+    pub features: &'a [f64],
+    /// Non-null action taken.
+    pub action: usize,
+    /// Whether the context accepted.
+    pub converted: bool,
+}
+
+impl LabeledData {
+    /// No data yet, for contexts with `dimension` features.
+    pub fn new(dimension: usize) -> Self {
+        Self {
+            dimension,
+            ..Self::default()
+        }
+    }
+
+    /// Appends an observation; `action` is not the null action.
+    pub fn push(&mut self, context: &Context, action: usize, converted: bool) {
+        debug_assert!(action > 0, "the null action teaches nothing");
+        self.features.extend_from_slice(context.features);
+        self.steps.push(context.step as u32);
+        self.actions.push(action as u32);
+        self.converted.push(converted);
+    }
+
+    /// N.
+    pub fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Whether nothing has been observed.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// Observations from number `start` on.
+    pub fn since(&self, start: usize) -> impl Iterator<Item = Observation<'_>> {
+        (start..self.len()).map(|n| Observation {
+            step: self.steps[n] as usize,
+            features: &self.features[n * self.dimension..(n + 1) * self.dimension],
+            action: self.actions[n] as usize,
+            converted: self.converted[n],
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Appendix A.2: confidence-bound oracles. An oracle turns labeled data and a confidence delta into bounds
+//! lcb <= rho <= ucb for every (context, action), all at once with probability at least 1 - delta.
+
+mod armed;
+mod data;
+mod known;
+mod logistic;
+mod newton;
+mod projection;
+mod spec;
+
+use std::fmt::Debug;
+
+use rayon::prelude::*;
+
+use crate::dp::{Coefficients, ContextSample};
+use crate::model::Context;
+
+pub use armed::Armed;
+pub use data::{LabeledData, Observation};
+pub use known::Known;
+pub use logistic::{Logistic, LogisticParameters};
+pub use newton::penalised_logistic_mle;
+pub use projection::project_onto_unit_ball;
+pub use spec::{OracleConfig, OracleSpec};
+
+/// An interval that holds rho with confidence: 0 <= lcb <= ucb <= 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Lower confidence bound.
+    pub lcb: f64,
+    /// Upper confidence bound.
+    pub ucb: f64,
+}
+
+impl Bounds {
+    /// What is known without data.
+    pub const UNKNOWN: Self = Self { lcb: 0.0, ucb: 1.0 };
+
+    /// `center` +- `radius`, clipped into [0, 1].
+    pub fn around(center: f64, radius: f64) -> Self {
+        Self {
+            lcb: (center - radius).clamp(0.0, 1.0),
+            ucb: (center + radius).clamp(0.0, 1.0),
+        }
+    }
+}
+
+/// Entries evaluated by one task in bulk.
+const BULK_CHUNK: usize = 512;
+
+/// A confidence-bound oracle. Before the first fit every bound is (0, 1).
+pub trait Oracle: Debug + Send + Sync {
+    /// Learns from all of `data` (which only grows between calls) at confidence `delta`.
+    fn fit(&mut self, data: &LabeledData, delta: f64);
+
+    /// Bounds of all non-null actions in one context; `out[a - 1]` belongs to action `a`.
+    fn bounds(&self, context: &Context, out: &mut [Bounds]);
+
+    /// Whether bounds depend on the step beyond the context.
+    fn depends_on_step(&self) -> bool {
+        false
+    }
+
+    /// Bulk evaluation: the coefficients of every (context, action) of a sample.
+    fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients) {
+        let actions = sample.actions();
+        coefficients.resize_for(sample);
+        let size = BULK_CHUNK * actions;
+        let rewards = sample.rewards();
+        let gains = coefficients.gain.par_chunks_mut(size);
+        let lcbs = coefficients.lcb.par_chunks_mut(size);
+        gains
+            .zip(lcbs)
+            .enumerate()
+            .for_each(|(chunk, (gain, lcb))| {
+                let mut row = vec![Bounds::UNKNOWN; actions];
+                for i in 0..gain.len() / actions {
+                    let entry = chunk * BULK_CHUNK + i;
+                    self.bounds(&sample.context(entry), &mut row);
+                    for (a, bounds) in row.iter().enumerate() {
+                        let reward = rewards[entry * actions + a];
+                        let pair = i * actions + a;
+                        (gain[pair], lcb[pair]) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
+                    }
+                }
+            });
+    }
+}

@@ -1,0 +1,203 @@
+//! The projection of the refined logistic oracle (Appendix A.2.3), needed where the estimate mu~ leaves the unit ball:
+//!
+//! ```text
+//! mu_hat in argmin over |mu| <= 1 of  G(mu) = | psi(mu) - psi(mu~) |^2 in the norm of W(mu)^-1
+//! psi(mu) = lambda mu + sum_n f(phi_n.mu) phi_n        W(mu) = lambda I + sum_n f'(phi_n.mu) phi_n phi_n'
+//! ```
+//!
+//! W is the Jacobian of psi. With r = psi(mu) - psi(mu~), z = W^-1 r and M = sum_n f''(phi_n.mu) (phi_n.z) phi_n phi_n',
+//!
+//! ```text
+//! grad G = 2 r - sum_n f'' (phi_n.z)^2 phi_n
+//! hess G = 2 W - sum_n f''' (phi_n.z)^2 phi_n phi_n' - 2 M + 2 M W^-1 M
+//! ```
+//!
+//! Each iteration minimises the quadratic model of G over the ball, exactly (a trust-region problem, through the
+//! eigenvectors of the Hessian), and searches along the way there; the ball is convex, so the way is feasible. Where the
+//! Hessian is not positive definite 2 W stands in for it. G is not convex: the descent starts from the better of two
+//! points that are close to the minimum in practice.
+
+use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
+
+use super::newton::{Design, add_outer, add_scaled, dot};
+use crate::model::sigmoid;
+
+/// Newton's way is the last one when it is shorter than this: the error left is about its square.
+const LAST_STEP: f64 = 1e-6;
+
+/// A bound on iterations; fewer than ten are usual.
+const ITERATIONS: usize = 100;
+
+/// Projects the penalised estimate `mu` (of norm above 1) onto the unit ball.
+///
+/// `phi` holds one row of `mu.len()` features per observation; labels are not needed.
+pub fn project_onto_unit_ball(phi: &[f64], lambda: f64, mu: &[f64]) -> Vec<f64> {
+    let design = Design {
+        dimension: mu.len(),
+        phi: phi.to_vec(),
+        labels: vec![0.0; phi.len() / mu.len()],
+    };
+    project(&design, lambda, &DVector::from_column_slice(mu))
+        .as_slice()
+        .to_vec()
+}
+
+/// psi, W and their products at a point.
+struct Point {
+    mu: DVector<f64>,
+    jacobian: DMatrix<f64>,
+    residual: DVector<f64>,
+    direction: DVector<f64>,
+    value: f64,
+}
+
+pub(super) fn project(design: &Design, lambda: f64, estimate: &DVector<f64>) -> DVector<f64> {
+    let (target, metric) = psi_and_jacobian(design, lambda, estimate);
+    let evaluate = |mu: DVector<f64>| -> Point {
+        let (psi, jacobian) = psi_and_jacobian(design, lambda, &mu);
+        let residual = psi - &target;
+        let direction = match Cholesky::new(jacobian.clone()) {
+            Some(factor) => factor.solve(&residual),
+            None => residual.clone() / lambda,
+        };
+        let value = residual.dot(&direction);
+        Point {
+            mu,
+            jacobian,
+            residual,
+            direction,
+            value,
+        }
+    };
+    // Start 1: the estimate scaled back. Start 2: the nearest point of the ball in the metric W(mu~).
+    let scaled = evaluate(estimate / estimate.norm());
+    let nearest = evaluate(minimise_on_ball(&metric, &(&metric * estimate)));
+    let mut point = if nearest.value < scaled.value {
+        nearest
+    } else {
+        scaled
+    };
+    for _ in 0..ITERATIONS {
+        let (gradient, hessian) = derivatives(design, &point);
+        let way = newton_way(&point, &gradient, hessian);
+        let slope = gradient.dot(&way);
+        if slope.is_nan() || slope >= 0.0 {
+            break;
+        }
+        if way.norm() < LAST_STEP {
+            return &point.mu + way;
+        }
+        let mut length = 1.0;
+        let next = loop {
+            let next = evaluate(&point.mu + length * &way);
+            if next.value <= point.value + 1e-4 * length * slope {
+                break Some(next);
+            }
+            length *= 0.5;
+            if length < 1e-9 {
+                break None;
+            }
+        };
+        match next {
+            Some(next) => point = next,
+            None => break,
+        }
+    }
+    point.mu
+}
+
+/// From a point to the minimum over the ball of the quadratic model there.
+fn newton_way(point: &Point, gradient: &DVector<f64>, hessian: DMatrix<f64>) -> DVector<f64> {
+    let convex = Cholesky::new(hessian.clone()).is_some();
+    let half = if convex {
+        0.5 * hessian
+    } else {
+        point.jacobian.clone()
+    };
+    minimise_on_ball(&half, &(&half * &point.mu - 0.5 * gradient)) - &point.mu
+}
+
+fn psi_and_jacobian(
+    design: &Design,
+    lambda: f64,
+    mu: &DVector<f64>,
+) -> (DVector<f64>, DMatrix<f64>) {
+    let d = design.dimension;
+    let mut psi = lambda * mu;
+    let mut jacobian = DMatrix::from_diagonal_element(d, d, lambda);
+    for (phi, _) in design.rows() {
+        let f = sigmoid(dot(phi, mu.as_slice()));
+        add_scaled(psi.as_mut_slice(), phi, f);
+        add_outer(&mut jacobian, phi, f * (1.0 - f));
+    }
+    (psi, jacobian)
+}
+
+/// Gradient and Hessian of G.
+fn derivatives(design: &Design, point: &Point) -> (DVector<f64>, DMatrix<f64>) {
+    let d = design.dimension;
+    let mut gradient = 2.0 * &point.residual;
+    let mut hessian = 2.0 * &point.jacobian;
+    let mut m = DMatrix::zeros(d, d);
+    for (phi, _) in design.rows() {
+        let f = sigmoid(dot(phi, point.mu.as_slice()));
+        let slope = f * (1.0 - f);
+        let second = slope * (1.0 - 2.0 * f);
+        let third = slope * (1.0 - 6.0 * slope);
+        let along = dot(phi, point.direction.as_slice());
+        add_scaled(gradient.as_mut_slice(), phi, -second * along * along);
+        add_outer(&mut hessian, phi, -third * along * along);
+        add_outer(&mut m, phi, second * along);
+    }
+    hessian -= 2.0 * &m;
+    if let Some(factor) = Cholesky::new(point.jacobian.clone()) {
+        hessian += 2.0 * &m * factor.solve(&m);
+    }
+    (gradient, hessian)
+}
+
+/// argmin over |x| <= 1 of x'Wx - 2 x'c: x = (W + nu I)^-1 c with the smallest nu >= 0 that puts x into the ball.
+fn minimise_on_ball(w: &DMatrix<f64>, c: &DVector<f64>) -> DVector<f64> {
+    let eigen = SymmetricEigen::new(w.clone());
+    let rotated = eigen.eigenvectors.tr_mul(c);
+    let least = eigen.eigenvalues.min().max(f64::MIN_POSITIVE);
+    let at = |nu: f64| {
+        DVector::from_fn(c.len(), |i, _| {
+            rotated[i] / (eigen.eigenvalues[i].max(least) + nu)
+        })
+    };
+    let mut x = at(0.0);
+    if x.norm() > 1.0 {
+        // |x(nu)| falls in nu and is at most |c| / (least + nu): bisect between 0 and |c|, sharpened by Newton on
+        // 1/|x| - 1, which is concave and almost linear.
+        let (mut low, mut high) = (0.0, c.norm());
+        let mut nu = 0.0;
+        for _ in 0..200 {
+            let norm = x.norm();
+            if norm > 1.0 {
+                low = nu;
+            } else {
+                high = nu;
+            }
+            let slope: f64 = (0..c.len())
+                .map(|i| x[i] * x[i] / (eigen.eigenvalues[i].max(least) + nu))
+                .sum();
+            let newton = nu + (norm - 1.0) * norm * norm / slope;
+            let next = if newton > low && newton < high {
+                newton
+            } else {
+                0.5 * (low + high)
+            };
+            if (norm - 1.0).abs() < 1e-15 || next == nu {
+                break;
+            }
+            nu = next;
+            x = at(nu);
+        }
+        let norm = x.norm();
+        if norm > 1.0 {
+            x /= norm;
+        }
+    }
+    eigen.eigenvectors * x
+}

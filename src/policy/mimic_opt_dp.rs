@@ -1,0 +1,107 @@
+//! Mimic-Opt-DP (Algorithm 1): learn conversion through the oracle, plan with Optimistic-DP, mimic the plan.
+
+use std::sync::Arc;
+
+use super::{Decider, Plan, Policy, ReservedEpisodes};
+use crate::dp::{Coefficients, ContextSample, Problem, ValueTable};
+use crate::model::{Context, ContextRows, EpisodeContexts, Instance};
+use crate::oracle::{LabeledData, Oracle};
+
+/// The learner of one replication.
+#[derive(Debug)]
+pub struct MimicOptDp {
+    instance: Arc<Instance>,
+    oracle: Box<dyn Oracle>,
+    delta: f64,
+    reserved: ReservedEpisodes,
+    episode: usize,
+    s_t: ContextSample,
+    d_t: LabeledData,
+    coefficients: Coefficients,
+    u_hat: ValueTable,
+    decider: Decider,
+}
+
+impl MimicOptDp {
+    /// A learner with the unlabeled rows `s_1` (possibly none), u_hat = 0, ucb = 1, lcb = 0.
+    ///
+    /// `reserved` must be made for as many initial rows as `s_1` holds.
+    pub fn new(
+        instance: Arc<Instance>,
+        oracle: Box<dyn Oracle>,
+        delta: f64,
+        reserved: ReservedEpisodes,
+        s_1: Option<&ContextRows>,
+    ) -> Self {
+        let split = oracle.depends_on_step() || instance.conversion().depends_on_step();
+        let mut s_t = ContextSample::new(&instance, split);
+        if let Some(rows) = s_1 {
+            s_t.append_rows(&instance, rows);
+        }
+        Self {
+            d_t: LabeledData::new(instance.contexts().dimension()),
+            coefficients: Coefficients::default(),
+            u_hat: ValueTable::zeros(instance.horizon(), instance.budgets().max()),
+            decider: Decider::new(instance.actions()),
+            episode: 1,
+            instance,
+            oracle,
+            delta,
+            reserved,
+            s_t,
+        }
+    }
+}
+
+impl Policy for MimicOptDp {
+    fn start_episode(&mut self, episode: usize, _b_t: u32) {
+        self.episode = episode;
+    }
+
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        let oracle = self.oracle.as_ref();
+        self.decider
+            .choose(&self.instance, oracle, &self.u_hat, context, budget)
+    }
+
+    fn observe(&mut self, context: &Context, action: usize, converted: bool) {
+        if action > 0 && !self.reserved.contains(self.episode) {
+            self.d_t.push(context, action, converted);
+        }
+    }
+
+    fn learn(&mut self, contexts: &EpisodeContexts) -> bool {
+        let t = self.episode;
+        if self.reserved.contains(t) {
+            self.s_t.append(&self.instance, contexts.iter());
+            return false;
+        }
+        let delta_next = self.delta / ((t + 1) as f64).powi(2);
+        self.oracle.fit(&self.d_t, delta_next);
+        true
+    }
+
+    fn evaluate_bounds(&mut self) {
+        self.oracle.fill(&self.s_t, &mut self.coefficients);
+    }
+
+    fn problem(&self) -> Option<Problem<'_>> {
+        Some(Problem {
+            sample: &self.s_t,
+            coefficients: &self.coefficients,
+            budget_max: self.u_hat.budget_max(),
+            cap: Some(self.instance.reward_max()),
+        })
+    }
+
+    fn install(&mut self, u_hat: ValueTable) {
+        self.u_hat = u_hat;
+    }
+
+    fn plan(&self) -> Plan<'_> {
+        Plan::Greedy {
+            oracle: self.oracle.as_ref(),
+            u_hat: &self.u_hat,
+        }
+    }
+}

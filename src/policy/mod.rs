@@ -1,0 +1,78 @@
+//! Algorithm 1 and what it is compared with. A policy sees contexts and outcomes of one replication, never the truth
+//! (but for the clairvoyant).
+
+mod decision;
+mod mimic_opt_dp;
+mod reserved;
+mod simple;
+mod spec;
+
+use std::fmt::Debug;
+
+use crate::dp::{Problem, ValueTable};
+use crate::model::{Context, EpisodeContexts};
+use crate::oracle::Oracle;
+
+pub use decision::{Decider, best_action};
+pub use mimic_opt_dp::MimicOptDp;
+pub use reserved::ReservedEpisodes;
+pub use simple::{Clairvoyant, Fixed, Myopic, Random};
+pub use spec::{InitialRows, PolicyConfig, PolicySpec, PolicyStreams, Workplace};
+
+/// A policy of one replication.
+///
+/// An episode runs `start_episode`, then `choose` and `observe` for each arrival, then `learn`. Where `learn` says
+/// that what it knows has changed, `evaluate_bounds` follows, the backend solves `problem`, and `install` receives
+/// the table; all replications do each of these together, so that their problems form one batch.
+pub trait Policy: Debug + Send + Sync {
+    /// Episode `episode` (1-based) starts with budget `b_t`.
+    fn start_episode(&mut self, _episode: usize, _b_t: u32) {}
+
+    /// The action for a context that has arrived with `budget` units left; 0 is the null action.
+    fn choose(&mut self, context: &Context, budget: u32) -> usize;
+
+    /// The outcome of the action.
+    fn observe(&mut self, _context: &Context, _action: usize, _converted: bool) {}
+
+    /// The episode is over; returns whether the policy's plan changes.
+    fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
+        false
+    }
+
+    /// Brings the coefficients of `problem` up to date.
+    fn evaluate_bounds(&mut self) {}
+
+    /// The Optimistic-DP problem to solve after a change, where the policy plans.
+    fn problem(&self) -> Option<Problem<'_>> {
+        None
+    }
+
+    /// The solution of `problem`.
+    fn install(&mut self, _u_hat: ValueTable) {}
+
+    /// What the policy does throughout an episode, seen from its start.
+    fn plan(&self) -> Plan<'_>;
+}
+
+/// A policy frozen at the start of an episode.
+#[derive(Debug, Clone, Copy)]
+pub enum Plan<'a> {
+    /// Maximises with these bounds and this table.
+    Greedy {
+        /// Bounds of rho.
+        oracle: &'a dyn Oracle,
+        /// Value to go.
+        u_hat: &'a ValueTable,
+    },
+    /// Plays one action where it is feasible.
+    Fixed(usize),
+    /// Uniform over the feasible actions, the null action included.
+    Uniform,
+}
+
+impl Plan<'_> {
+    /// Whether the plan's bounds depend on the step beyond the context.
+    pub fn depends_on_step(&self) -> bool {
+        matches!(self, Self::Greedy { oracle, .. } if oracle.depends_on_step())
+    }
+}

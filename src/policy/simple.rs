@@ -1,0 +1,166 @@
+//! Policies that need no plan of their own: clairvoyant, myopic, random and fixed.
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+
+use super::{Decider, Plan, Policy};
+use crate::dp::ValueTable;
+use crate::model::{Context, EpisodeContexts, Instance};
+use crate::oracle::{Known, LabeledData, Oracle};
+
+/// Knows rho and the context laws: plays the optimal policy.
+#[derive(Debug)]
+pub struct Clairvoyant {
+    instance: Arc<Instance>,
+    oracle: Known,
+    optimum: Arc<ValueTable>,
+    decider: Decider,
+}
+
+impl Clairvoyant {
+    /// `optimum` is the value table of the true law (or its estimate, for continuous laws).
+    pub fn new(instance: Arc<Instance>, optimum: Arc<ValueTable>) -> Self {
+        Self {
+            oracle: Known::fitted(Arc::clone(&instance)),
+            decider: Decider::new(instance.actions()),
+            instance,
+            optimum,
+        }
+    }
+}
+
+impl Policy for Clairvoyant {
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        self.decider
+            .choose(&self.instance, &self.oracle, &self.optimum, context, budget)
+    }
+
+    fn plan(&self) -> Plan<'_> {
+        Plan::Greedy {
+            oracle: &self.oracle,
+            u_hat: &self.optimum,
+        }
+    }
+}
+
+/// Maximises ucb * r and never looks ahead. Learns from every episode, at the same delta_t as the learner.
+#[derive(Debug)]
+pub struct Myopic {
+    instance: Arc<Instance>,
+    oracle: Box<dyn Oracle>,
+    delta: f64,
+    episode: usize,
+    data: LabeledData,
+    no_future: ValueTable,
+    decider: Decider,
+}
+
+impl Myopic {
+    /// A myopic learner without data.
+    pub fn new(instance: Arc<Instance>, oracle: Box<dyn Oracle>, delta: f64) -> Self {
+        Self {
+            data: LabeledData::new(instance.contexts().dimension()),
+            no_future: ValueTable::zeros(instance.horizon(), instance.budgets().max()),
+            decider: Decider::new(instance.actions()),
+            episode: 1,
+            instance,
+            oracle,
+            delta,
+        }
+    }
+}
+
+impl Policy for Myopic {
+    fn start_episode(&mut self, episode: usize, _b_t: u32) {
+        self.episode = episode;
+    }
+
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        let oracle = self.oracle.as_ref();
+        self.decider
+            .choose(&self.instance, oracle, &self.no_future, context, budget)
+    }
+
+    fn observe(&mut self, context: &Context, action: usize, converted: bool) {
+        if action > 0 {
+            self.data.push(context, action, converted);
+        }
+    }
+
+    fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
+        let delta_next = self.delta / ((self.episode + 1) as f64).powi(2);
+        self.oracle.fit(&self.data, delta_next);
+        true
+    }
+
+    fn plan(&self) -> Plan<'_> {
+        Plan::Greedy {
+            oracle: self.oracle.as_ref(),
+            u_hat: &self.no_future,
+        }
+    }
+}
+
+/// Picks uniformly among the feasible actions, the null action included.
+#[derive(Debug)]
+pub struct Random {
+    instance: Arc<Instance>,
+    rng: ChaCha8Rng,
+    feasible: Vec<usize>,
+}
+
+impl Random {
+    /// Draws from its own random stream.
+    pub fn new(instance: Arc<Instance>, rng: ChaCha8Rng) -> Self {
+        Self {
+            instance,
+            rng,
+            feasible: Vec::new(),
+        }
+    }
+}
+
+impl Policy for Random {
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        self.feasible.clear();
+        self.feasible.push(0);
+        let actions = 1..=self.instance.actions();
+        self.feasible
+            .extend(actions.filter(|&a| self.instance.feasible(context, a, budget)));
+        self.feasible[self.rng.random_range(0..self.feasible.len())]
+    }
+
+    fn plan(&self) -> Plan<'_> {
+        Plan::Uniform
+    }
+}
+
+/// Plays one action where it is feasible, the null action elsewhere.
+#[derive(Debug)]
+pub struct Fixed {
+    instance: Arc<Instance>,
+    action: usize,
+}
+
+impl Fixed {
+    /// Always action number `action`.
+    pub fn new(instance: Arc<Instance>, action: usize) -> Self {
+        Self { instance, action }
+    }
+}
+
+impl Policy for Fixed {
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        if self.action > 0 && self.instance.feasible(context, self.action, budget) {
+            self.action
+        } else {
+            0
+        }
+    }
+
+    fn plan(&self) -> Plan<'_> {
+        Plan::Fixed(self.action)
+    }
+}

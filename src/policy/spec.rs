@@ -1,0 +1,202 @@
+//! Policies as a study file names them, checked once, built once per replication.
+
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
+use super::{Clairvoyant, Fixed, MimicOptDp, Myopic, Policy, Random, ReservedEpisodes};
+use crate::dp::ValueTable;
+use crate::error::Invalid;
+use crate::model::{ContextRows, Instance};
+use crate::oracle::{OracleConfig, OracleSpec};
+
+/// A policy and its parameters, not yet checked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PolicySpec {
+    /// Algorithm 1.
+    MimicOptDp {
+        /// Share of episodes reserved for the context laws.
+        alpha: f64,
+        /// Unlabeled rows at the start.
+        initial: InitialRows,
+        /// Confidence-bound oracle.
+        oracle: OracleSpec,
+    },
+    /// True rho and law.
+    Clairvoyant,
+    /// ucb * r only.
+    Myopic {
+        /// Confidence-bound oracle.
+        oracle: OracleSpec,
+    },
+    /// Uniform over feasible actions.
+    Random,
+    /// One action, by index (0 is the null action).
+    Fixed {
+        /// The index.
+        action: usize,
+    },
+}
+
+/// The unlabeled rows s_1 (Section 3.4).
+#[derive(Debug, Clone, PartialEq)]
+pub enum InitialRows {
+    /// Drawn from the law, anew in each replication.
+    Drawn(usize),
+    /// Given; the same in all replications.
+    Given(Arc<ContextRows>),
+}
+
+/// A checked policy, ready to be built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PolicyConfig(Checked);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Checked {
+    MimicOptDp {
+        reserved: ReservedEpisodes,
+        initial: InitialRows,
+        oracle: OracleConfig,
+    },
+    Clairvoyant,
+    Myopic {
+        oracle: OracleConfig,
+    },
+    Random,
+    Fixed {
+        action: usize,
+    },
+}
+
+/// What policies are built from.
+#[derive(Debug, Clone)]
+pub struct Workplace {
+    /// The world.
+    pub instance: Arc<Instance>,
+    /// The optimal value table, for the clairvoyant.
+    pub optimum: Arc<ValueTable>,
+    /// delta of the study.
+    pub delta: f64,
+    /// T.
+    pub episodes: usize,
+}
+
+/// The random streams a policy may need, by purpose.
+#[derive(Debug)]
+pub struct PolicyStreams {
+    /// For unlabeled rows drawn at the start.
+    pub initial_rows: ChaCha8Rng,
+    /// For the policy's own choices.
+    pub choices: ChaCha8Rng,
+}
+
+impl PolicySpec {
+    /// Checks the parameters; `field` is the policy's place in the study.
+    pub fn check(&self, field: &str, instance: &Instance) -> Result<PolicyConfig, Invalid> {
+        Ok(PolicyConfig(match self {
+            Self::MimicOptDp {
+                alpha,
+                initial,
+                oracle,
+            } => {
+                let rows = match initial {
+                    InitialRows::Drawn(rows) => *rows,
+                    InitialRows::Given(rows) => {
+                        instance.check_rows(rows).map_err(|error| Invalid {
+                            field: format!("{field}.initial_file"),
+                            ..error
+                        })?;
+                        rows.len()
+                    }
+                };
+                Checked::MimicOptDp {
+                    reserved: ReservedEpisodes::new(*alpha, rows, &format!("{field}.alpha"))?,
+                    initial: initial.clone(),
+                    oracle: oracle.check(&format!("{field}.oracle"))?,
+                }
+            }
+            Self::Clairvoyant => Checked::Clairvoyant,
+            Self::Myopic { oracle } => Checked::Myopic {
+                oracle: oracle.check(&format!("{field}.oracle"))?,
+            },
+            Self::Random => Checked::Random,
+            Self::Fixed { action } if *action <= instance.actions() => {
+                Checked::Fixed { action: *action }
+            }
+            Self::Fixed { action } => {
+                return Err(Invalid::new(
+                    format!("{field}.kind"),
+                    format!("fixed:{action}"),
+                    format!(
+                        "fixed:<a> with an action index from 0 to {}",
+                        instance.actions()
+                    ),
+                ));
+            }
+        }))
+    }
+}
+
+impl PolicyConfig {
+    /// The policy of one replication.
+    pub fn build(&self, place: &Workplace, streams: PolicyStreams) -> Box<dyn Policy> {
+        let PolicyStreams {
+            mut initial_rows,
+            choices,
+        } = streams;
+        let instance = Arc::clone(&place.instance);
+        match &self.0 {
+            Checked::MimicOptDp {
+                reserved,
+                initial,
+                oracle,
+            } => {
+                let oracle = oracle.build(&instance);
+                let drawn = match initial {
+                    InitialRows::Drawn(0) => None,
+                    InitialRows::Drawn(rows) => {
+                        let rows = instance.contexts().draw_rows(&mut initial_rows, *rows);
+                        Some(Arc::new(rows))
+                    }
+                    InitialRows::Given(rows) => Some(Arc::clone(rows)),
+                };
+                let rows = drawn.as_deref();
+                Box::new(MimicOptDp::new(
+                    instance,
+                    oracle,
+                    place.delta,
+                    *reserved,
+                    rows,
+                ))
+            }
+            Checked::Clairvoyant => {
+                Box::new(Clairvoyant::new(instance, Arc::clone(&place.optimum)))
+            }
+            Checked::Myopic { oracle } => {
+                let oracle = oracle.build(&instance);
+                Box::new(Myopic::new(instance, oracle, place.delta))
+            }
+            Checked::Random => Box::new(Random::new(instance, choices)),
+            Checked::Fixed { action } => Box::new(Fixed::new(instance, *action)),
+        }
+    }
+
+    /// A generous estimate of the bytes one replication holds by the end of the study.
+    pub fn bytes_per_replication(&self, place: &Workplace) -> usize {
+        let instance = &place.instance;
+        let (horizon, actions) = (instance.horizon(), instance.actions());
+        let dimension = instance.contexts().dimension();
+        let observations = place.episodes * horizon * (8 * (2 * dimension + 3) + 9);
+        let table = (horizon + 1) * (instance.budgets().max() as usize + 1) * 8;
+        match &self.0 {
+            Checked::MimicOptDp { reserved, .. } => {
+                let contexts = reserved.rows_after(place.episodes) * horizon;
+                let per_context = 8 * dimension + 24 + 20 + actions * (8 + 4 + 16);
+                // Vectors double as they grow; the backend's own scratch is a table or two.
+                2 * (contexts * per_context + observations) + 4 * table
+            }
+            Checked::Myopic { .. } => 2 * observations + table,
+            Checked::Clairvoyant | Checked::Random | Checked::Fixed { .. } => table,
+        }
+    }
+}

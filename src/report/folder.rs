@@ -1,0 +1,87 @@
+//! A results folder: never overwrites results unasked, never leaves a file half written.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::OutputError;
+
+/// The files of a study's results; the first one found marks a folder as occupied.
+pub const RESULT_FILES: [&str; 5] = [
+    "episodes.csv",
+    "summary.csv",
+    "regret.svg",
+    "study.toml",
+    "run.json",
+];
+
+/// A folder that can be written to.
+#[derive(Debug, Clone)]
+pub struct ResultsFolder {
+    path: PathBuf,
+}
+
+impl ResultsFolder {
+    /// Makes the folder where it is missing, and makes sure now that it can be written to later.
+    pub fn prepare(path: &Path, force: bool) -> Result<Self, OutputError> {
+        let occupied = RESULT_FILES.iter().find(|name| path.join(name).exists());
+        if let (Some(found), false) = (occupied, force) {
+            return Err(OutputError::Occupied {
+                folder: path.to_path_buf(),
+                found: (*found).to_string(),
+            });
+        }
+        fs::create_dir_all(path).map_err(|error| OutputError::unwritable(path, error))?;
+        let folder = Self {
+            path: path.to_path_buf(),
+        };
+        let probe = path.join(".writable");
+        fs::write(&probe, [])
+            .and_then(|()| fs::remove_file(&probe))
+            .map_err(|error| OutputError::unwritable(path, error))?;
+        Ok(folder)
+    }
+
+    /// The first free one of `results/NAME`, `results/NAME-2`, ...
+    pub fn prepare_default(name: &str) -> Result<Self, OutputError> {
+        let free = (1..)
+            .map(|i| {
+                if i == 1 {
+                    name.to_string()
+                } else {
+                    format!("{name}-{i}")
+                }
+            })
+            .map(|name| Path::new("results").join(name))
+            .find(|path| !path.exists())
+            .expect("there is always a next number");
+        Self::prepare(&free, false)
+    }
+
+    /// Where the folder is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file of the folder as a whole.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), OutputError> {
+        write_whole(&self.path.join(name), content)
+    }
+}
+
+/// Writes a file under another name and then gives it its own, so that it is there whole or not at all.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let write = || -> std::io::Result<()> {
+        let mut file = fs::File::create(&partial)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        OutputError::unwritable(path, error)
+    })
+}

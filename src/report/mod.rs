@@ -1,0 +1,9 @@
+//! Results for people and programs, one file per format. Nothing here computes a result.
+
+pub mod csv;
+mod folder;
+pub mod json;
+pub mod plot;
+pub mod table;
+
+pub use folder::{RESULT_FILES, ResultsFolder, write_whole};

@@ -1,0 +1,101 @@
+//! The exact expected reward of a policy's plan, by policy evaluation over a finite law.
+
+use crate::dp::{Coefficients, ContextSample};
+use crate::model::Instance;
+use crate::policy::{Plan, best_action};
+
+/// Evaluates plans against the truth.
+#[derive(Debug)]
+pub struct Evaluator {
+    law: ContextSample,
+    rho: Vec<f64>,
+    reward_max: f64,
+    budget_max: u32,
+}
+
+impl Evaluator {
+    /// For an instance with finite laws; `None` for continuous ones. `split_by_step` must be set where a plan's
+    /// bounds depend on the step.
+    pub fn new(instance: &Instance, split_by_step: bool) -> Option<Self> {
+        let split = split_by_step || instance.conversion().depends_on_step();
+        let law = ContextSample::of_law(instance, split)?;
+        let actions = instance.actions();
+        let rho = (0..law.len() * actions)
+            .map(|pair| instance.rho(&law.context(pair / actions), pair % actions + 1))
+            .collect();
+        Some(Self {
+            law,
+            rho,
+            reward_max: instance.reward_max(),
+            budget_max: instance.budgets().max(),
+        })
+    }
+
+    /// Expected reward of an episode that starts with budget 0, 1, ..., budget_max.
+    pub fn expected_rewards(&self, plan: Plan) -> Vec<f64> {
+        let mut coefficients = Coefficients::default();
+        if let Plan::Greedy { oracle, .. } = plan {
+            oracle.fill(&self.law, &mut coefficients);
+        }
+        let width = self.budget_max as usize + 1;
+        let mut later = vec![0.0; width];
+        for h in (0..self.law.horizon()).rev() {
+            let mut now = later.clone();
+            let contexts = self.law.step(h);
+            for (&entry, &weight) in contexts.entries.iter().zip(&contexts.weights) {
+                for (b, value) in now.iter_mut().enumerate() {
+                    let gain = self.gain(plan, &coefficients, h, entry as usize, b as u32, &later);
+                    *value += weight / self.law.total() * gain;
+                }
+            }
+            later = now;
+        }
+        later
+    }
+
+    /// What the plan's choice adds to the value of waiting.
+    fn gain(
+        &self,
+        plan: Plan,
+        coefficients: &Coefficients,
+        h: usize,
+        entry: usize,
+        budget: u32,
+        later: &[f64],
+    ) -> f64 {
+        let actions = self.law.actions();
+        let first = entry * actions;
+        let offer = |a: usize| (self.law.rewards()[first + a - 1], self.law.cost(entry, a));
+        let feasible = |a: usize| offer(a).0 >= 0.0 && offer(a).1 <= budget;
+        let gain_of = |a: usize| {
+            let (reward, cost) = offer(a);
+            let b = budget as usize;
+            self.rho[first + a - 1] * (reward + later[b - cost as usize] - later[b])
+        };
+        match plan {
+            Plan::Greedy { u_hat, .. } => {
+                let offers = (1..=actions).map(|a| {
+                    let (reward, cost) = offer(a);
+                    let pair = first + a - 1;
+                    (
+                        coefficients.gain[pair],
+                        coefficients.lcb[pair],
+                        reward,
+                        cost,
+                    )
+                });
+                match best_action(offers, u_hat.row(h + 1), budget, self.reward_max) {
+                    0 => 0.0,
+                    a => gain_of(a),
+                }
+            }
+            Plan::Fixed(a) if a > 0 && feasible(a) => gain_of(a),
+            Plan::Fixed(_) => 0.0,
+            Plan::Uniform => {
+                let choices = (1..=actions).filter(|&a| feasible(a));
+                let (count, sum) = choices.fold((1.0, 0.0), |(n, s), a| (n + 1.0, s + gain_of(a)));
+                sum / count
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Studies: episodes x replications x policies on common random numbers, the optimum they are measured against, and
+//! the regret that comes out.
+
+mod expected;
+mod fluid;
+mod influence;
+mod optimum;
+mod regret;
+mod run;
+mod streams;
+mod world;
+
+pub use expected::Evaluator;
+pub use fluid::fluid_bounds;
+pub use influence::standard_errors;
+pub use optimum::{Estimate, Optimum};
+pub use regret::{BAND, MeanAndError, RegretSummary, cumulative_regret};
+pub use run::{Outcome, Phases, PolicyOutcome, run};
+pub use streams::{Purpose, Streams};
+pub use world::{EpisodeOutcome, World};

@@ -1,0 +1,121 @@
+//! Regret of a policy: opt_t minus the realised reward, cumulated, averaged over replications with a band.
+
+use super::run::{Outcome, PolicyOutcome};
+
+/// Half the width of a band, in standard errors.
+pub const BAND: f64 = 3.0;
+
+/// A mean over replications and its standard error (NaN for a single replication).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeanAndError {
+    /// Mean.
+    pub mean: f64,
+    /// Standard error of the mean.
+    pub standard_error: f64,
+}
+
+impl MeanAndError {
+    /// Of independent values.
+    pub fn of(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+        Self {
+            mean,
+            standard_error: (squares / (n - 1.0) / n).sqrt(),
+        }
+    }
+
+    /// Lower end of the band.
+    pub fn lower(&self) -> f64 {
+        self.mean - BAND * self.standard_error
+    }
+
+    /// Upper end of the band.
+    pub fn upper(&self) -> f64 {
+        self.mean + BAND * self.standard_error
+    }
+}
+
+/// The regret of one policy, summarised.
+#[derive(Debug, Clone)]
+pub struct RegretSummary {
+    /// Cumulative regret after each episode.
+    pub cumulative: Vec<MeanAndError>,
+    /// Mean reward per episode.
+    pub mean_reward: f64,
+    /// Total reward as a share of total opt.
+    pub share_of_opt: f64,
+}
+
+impl Outcome {
+    /// opt_t of every episode.
+    pub fn opt(&self) -> Vec<f64> {
+        self.budgets
+            .iter()
+            .map(|&b| self.optimum.table.start(b))
+            .collect()
+    }
+
+    /// The regret of each policy, in the order of the study.
+    pub fn regrets(&self) -> Vec<RegretSummary> {
+        let opt = self.opt();
+        self.policies
+            .iter()
+            .map(|policy| summarise(policy, &opt))
+            .collect()
+    }
+}
+
+/// Cumulative regret of one replication after each episode.
+pub fn cumulative_regret<'a>(
+    rewards: impl Iterator<Item = f64> + 'a,
+    opt: &'a [f64],
+) -> impl Iterator<Item = f64> + 'a {
+    let mut sum = 0.0;
+    rewards.zip(opt).map(move |(reward, opt)| {
+        sum += opt - reward;
+        sum
+    })
+}
+
+fn summarise(policy: &PolicyOutcome, opt: &[f64]) -> RegretSummary {
+    let rewards =
+        |r: &Vec<_>| -> Vec<f64> { r.iter().map(|o: &super::EpisodeOutcome| o.reward).collect() };
+    let curves: Vec<Vec<f64>> = policy
+        .episodes
+        .iter()
+        .map(|replication| cumulative_regret(rewards(replication).into_iter(), opt).collect())
+        .collect();
+    let cumulative = (0..opt.len())
+        .map(|t| MeanAndError::of(&curves.iter().map(|curve| curve[t]).collect::<Vec<_>>()))
+        .collect();
+    let replications = policy.episodes.len() as f64;
+    let total: f64 = policy.episodes.iter().flatten().map(|o| o.reward).sum();
+    RegretSummary {
+        cumulative,
+        mean_reward: total / replications / opt.len() as f64,
+        share_of_opt: total / replications / opt.iter().sum::<f64>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_standard_error() {
+        let found = MeanAndError::of(&[1.0, 2.0, 3.0, 6.0]);
+        assert_eq!(found.mean, 3.0);
+        // Sample variance 14/3, over 4 values.
+        approx::assert_relative_eq!(found.standard_error, (14.0f64 / 12.0).sqrt());
+        assert!(MeanAndError::of(&[1.0]).standard_error.is_nan());
+    }
+
+    #[test]
+    fn regret_accumulates() {
+        let rewards = [1.0, 0.0, 5.0];
+        let curve: Vec<f64> = cumulative_regret(rewards.into_iter(), &[2.0, 2.0, 3.0]).collect();
+        assert_eq!(curve, [1.0, 3.0, 1.0]);
+    }
+}

@@ -1,0 +1,238 @@
+//! A study: policies x replications x episodes.
+//!
+//! Replications advance in lockstep waves, so that the Optimistic-DP problems of an episode form one batch for the
+//! backend. A wave holds as many replications as fit the memory allowance.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::expected::Evaluator;
+use super::{EpisodeOutcome, Optimum, Purpose, Streams, World};
+use crate::dp::cpu::Dense;
+use crate::dp::{Backend, BackendError, Problem};
+use crate::policy::{Policy, PolicyStreams, Workplace};
+use crate::study::{NamedPolicy, Study};
+
+/// What the replications of a wave may hold together, in bytes.
+const WAVE_BYTES: usize = 192 << 20;
+
+/// Supports up to this size have expected rewards evaluated without being asked.
+const SMALL_SUPPORT: usize = 1_000;
+
+/// Everything a study found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// B_1, ..., B_T.
+    pub budgets: Vec<u32>,
+    /// opt and UB per budget.
+    pub optimum: Optimum,
+    /// One entry per policy, in the order of the study.
+    pub policies: Vec<PolicyOutcome>,
+    /// Wall time by phase.
+    pub phases: Phases,
+}
+
+/// What one policy did.
+#[derive(Debug)]
+pub struct PolicyOutcome {
+    /// Its name in the study.
+    pub name: String,
+    /// Outcomes, `[replication][episode]`.
+    pub episodes: Vec<Vec<EpisodeOutcome>>,
+    /// Wall time of the policy.
+    pub elapsed: Duration,
+}
+
+/// Wall time by phase of the work.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Phases {
+    /// opt and UB.
+    pub optimum: Duration,
+    /// Playing episodes.
+    pub simulation: Duration,
+    /// Fitting oracles.
+    pub fit: Duration,
+    /// Evaluating bounds on samples.
+    pub bounds: Duration,
+    /// Optimistic-DP.
+    pub dp: Duration,
+    /// Expected rewards of plans.
+    pub expected: Duration,
+}
+
+struct Replication {
+    world: World,
+    policy: Box<dyn Policy>,
+    outcomes: Vec<EpisodeOutcome>,
+    plan_changed: bool,
+    expected: Option<Vec<f64>>,
+}
+
+/// Runs a study. `progress` is called after each episode with the number of replications that have finished it.
+pub fn run(
+    study: &Study,
+    backend: &mut dyn Backend,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Outcome, BackendError> {
+    let streams = Streams::new(study.seed);
+    let mut phases = Phases::default();
+    let optimum = timed(&mut phases.optimum, || optimum_of(study, &streams))?;
+    let place = Workplace {
+        instance: Arc::clone(&study.instance),
+        optimum: Arc::clone(&optimum.table),
+        delta: study.delta,
+        episodes: study.episodes,
+    };
+    let mut budget_stream = streams.of_study(Purpose::Budgets);
+    let budgets = study
+        .instance
+        .budgets()
+        .sequence(study.episodes, &mut budget_stream);
+    let mut policies = Vec::new();
+    for (number, policy) in study.policies.iter().enumerate() {
+        let start = Instant::now();
+        let mut episodes = Vec::with_capacity(study.replications);
+        let per_wave = (WAVE_BYTES / policy.config.bytes_per_replication(&place).max(1)).max(1);
+        for first in (0..study.replications).step_by(per_wave) {
+            let wave = first..(first + per_wave).min(study.replications);
+            let mut wave: Vec<Replication> = wave
+                .map(|r| Replication::new(policy, number, &place, &streams, r as u64))
+                .collect();
+            run_wave(study, &budgets, &mut wave, backend, &mut phases, progress)?;
+            episodes.extend(wave.into_iter().map(|replication| replication.outcomes));
+        }
+        policies.push(PolicyOutcome {
+            name: policy.name.clone(),
+            episodes,
+            elapsed: start.elapsed(),
+        });
+    }
+    Ok(Outcome {
+        budgets,
+        optimum,
+        policies,
+        phases,
+    })
+}
+
+/// Algorithm 1 for all replications of a wave, episode by episode.
+fn run_wave(
+    study: &Study,
+    budgets: &[u32],
+    wave: &mut [Replication],
+    backend: &mut dyn Backend,
+    phases: &mut Phases,
+    progress: &mut dyn FnMut(usize),
+) -> Result<(), BackendError> {
+    let instance = &study.instance;
+    let evaluator = evaluator_of(study, wave);
+    for (episode, &b_t) in (1..).zip(budgets) {
+        if let Some(evaluator) = &evaluator {
+            timed(&mut phases.expected, || {
+                wave.par_iter_mut().for_each(|r| r.evaluate_plan(evaluator));
+            });
+        }
+        timed(&mut phases.simulation, || {
+            wave.par_iter_mut().for_each(|r| {
+                r.policy.start_episode(episode, b_t);
+                let outcome = r.world.play(instance, r.policy.as_mut(), b_t);
+                let expected = r.expected.as_ref().map(|by_budget| by_budget[b_t as usize]);
+                r.outcomes.push(EpisodeOutcome {
+                    expected,
+                    ..outcome
+                });
+            });
+        });
+        timed(&mut phases.fit, || {
+            wave.par_iter_mut()
+                .for_each(|r| r.plan_changed = r.policy.learn(r.world.contexts()));
+        });
+        timed(&mut phases.bounds, || {
+            let changed = wave.par_iter_mut().filter(|r| r.plan_changed);
+            changed.for_each(|r| r.policy.evaluate_bounds());
+        });
+        timed(&mut phases.dp, || plan(wave, backend))?;
+        progress(wave.len());
+    }
+    Ok(())
+}
+
+/// Solves the problems of all replications whose knowledge has changed, as one batch.
+fn plan(wave: &mut [Replication], backend: &mut dyn Backend) -> Result<(), BackendError> {
+    let wants = |r: &Replication| r.plan_changed && r.policy.problem().is_some();
+    let problems: Vec<Problem> = wave
+        .iter()
+        .filter(|r| r.plan_changed)
+        .filter_map(|r| r.policy.problem())
+        .collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let tables = backend.solve(&problems)?;
+    for (replication, table) in wave.iter_mut().filter(|r| wants(r)).zip(tables) {
+        replication.policy.install(table);
+    }
+    Ok(())
+}
+
+impl Replication {
+    fn new(
+        policy: &NamedPolicy,
+        number: usize,
+        place: &Workplace,
+        streams: &Streams,
+        replication: u64,
+    ) -> Self {
+        let policy_streams = PolicyStreams {
+            initial_rows: streams.of(replication, Purpose::InitialRows),
+            choices: streams.of(replication, Purpose::Policy(number as u64)),
+        };
+        Self {
+            world: World::new(&place.instance, streams, replication),
+            policy: policy.config.build(place, policy_streams),
+            outcomes: Vec::with_capacity(place.episodes),
+            plan_changed: true,
+            expected: None,
+        }
+    }
+
+    fn evaluate_plan(&mut self, evaluator: &Evaluator) {
+        if self.plan_changed || self.expected.is_none() {
+            self.expected = Some(evaluator.expected_rewards(self.policy.plan()));
+        }
+    }
+}
+
+fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError> {
+    // The yardstick of every regret is always the 64-bit reference.
+    let mut reference = Dense;
+    if let Some(optimum) = Optimum::exact(&study.instance, &mut reference)? {
+        return Ok(optimum);
+    }
+    let mut stream = streams.of_study(Purpose::Optimum);
+    let rows = study
+        .instance
+        .contexts()
+        .draw_rows(&mut stream, study.optimum_rows);
+    Optimum::from_rows(&study.instance, &rows, &mut reference)
+}
+
+fn evaluator_of(study: &Study, wave: &[Replication]) -> Option<Evaluator> {
+    let small = study.instance.contexts().support().len() <= SMALL_SUPPORT;
+    if !study.expected && !small {
+        return None;
+    }
+    let by_step = wave
+        .first()
+        .is_some_and(|r| r.policy.plan().depends_on_step());
+    Evaluator::new(&study.instance, by_step)
+}
+
+fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *total += start.elapsed();
+    result
+}

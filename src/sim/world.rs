@@ -1,0 +1,75 @@
+//! What one replication meets: the same contexts and acceptance uniforms for every policy.
+
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+
+use super::{Purpose, Streams};
+use crate::model::{EpisodeContexts, Instance};
+use crate::policy::Policy;
+
+/// The contexts and luck of a replication, episode after episode.
+#[derive(Debug)]
+pub struct World {
+    contexts_stream: ChaCha8Rng,
+    acceptance_stream: ChaCha8Rng,
+    contexts: EpisodeContexts,
+}
+
+/// What an episode brought.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EpisodeOutcome {
+    /// Sum of rewards.
+    pub reward: f64,
+    /// Budget consumed.
+    pub spent: u32,
+    /// Exact expected reward of the policy's plan, where it was asked for.
+    pub expected: Option<f64>,
+}
+
+impl World {
+    /// The world of a replication (0-based).
+    pub fn new(instance: &Instance, streams: &Streams, replication: u64) -> Self {
+        Self {
+            contexts_stream: streams.of(replication, Purpose::Contexts),
+            acceptance_stream: streams.of(replication, Purpose::Acceptance),
+            contexts: instance.contexts().empty_episode(),
+        }
+    }
+
+    /// The contexts of the last episode played.
+    pub fn contexts(&self) -> &EpisodeContexts {
+        &self.contexts
+    }
+
+    /// Plays one episode from budget `b_t`. Every step uses one acceptance uniform, whether or not it is needed.
+    pub fn play(
+        &mut self,
+        instance: &Instance,
+        policy: &mut dyn Policy,
+        b_t: u32,
+    ) -> EpisodeOutcome {
+        instance
+            .contexts()
+            .draw(&mut self.contexts_stream, &mut self.contexts);
+        let mut budget = b_t;
+        let mut reward = 0.0;
+        for step in 0..instance.horizon() {
+            let uniform: f64 = self.acceptance_stream.random();
+            let Some(context) = self.contexts.get(step) else {
+                continue;
+            };
+            let action = policy.choose(&context, budget);
+            let converted = action > 0 && uniform < instance.rho(&context, action);
+            if converted {
+                reward += instance.reward(&context, action);
+                budget -= instance.cost(&context, action);
+            }
+            policy.observe(&context, action, converted);
+        }
+        EpisodeOutcome {
+            reward,
+            spent: b_t - budget,
+            expected: None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A study: a checked description of an instance, of policies, and of how often to run them; its TOML form and the
+//! presets that come with the program.
+
+mod document;
+mod presets;
+mod read;
+mod section;
+
+use std::sync::Arc;
+
+use crate::error::{InputError, Invalid};
+use crate::model::Instance;
+use crate::policy::PolicyConfig;
+use section::Section;
+
+pub use document::Document;
+pub use presets::{PRESETS, Preset, nearest_preset, preset};
+
+/// The most episodes or replications a study may have.
+const COUNT_LIMIT: u64 = 100_000_000;
+
+/// A checked study, ready to run.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// The world.
+    pub instance: Arc<Instance>,
+    /// T.
+    pub episodes: usize,
+    /// Independent repetitions.
+    pub replications: usize,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Confidence parameter.
+    pub delta: f64,
+    /// Rows from which the optimum of a continuous law is estimated.
+    pub optimum_rows: usize,
+    /// Whether to evaluate expected rewards whatever the size of the context support.
+    pub expected: bool,
+    /// The policies to compare, with distinct names.
+    pub policies: Vec<NamedPolicy>,
+    /// The study file with every default filled in; it reproduces the run.
+    pub resolved: toml::Table,
+}
+
+/// A policy with the name it has in the results.
+#[derive(Debug, Clone)]
+pub struct NamedPolicy {
+    /// Name in tables and files.
+    pub name: String,
+    /// The policy.
+    pub config: PolicyConfig,
+}
+
+/// The settings of `[study]`.
+struct Settings {
+    horizon: usize,
+    episodes: usize,
+    replications: usize,
+    seed: u64,
+    delta: f64,
+    optimum_rows: usize,
+    expected: bool,
+}
+
+impl Study {
+    /// Reads and checks a whole study.
+    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+        let mut root = Section::root(document);
+        let settings = settings(&mut root)?;
+        let spec = read::instance(&mut root, settings.horizon)?;
+        let policies = read::policies(&mut root, settings.horizon, &spec.conversion)?;
+        let resolved = root.finish()?;
+        let check = || -> Result<_, Invalid> {
+            let instance = spec.check()?;
+            let reach = instance.budgets().episodes().unwrap_or(usize::MAX);
+            if reach < settings.episodes {
+                return Err(Invalid::new(
+                    "budget.path",
+                    format!("budgets for {reach} episodes"),
+                    format!("budgets for {} episodes", settings.episodes),
+                ));
+            }
+            let named = check_policies(policies, &instance)?;
+            Ok((instance, named))
+        };
+        let (instance, policies) = check().map_err(|invalid| document.locate(&invalid))?;
+        Ok(Self {
+            instance: Arc::new(instance),
+            episodes: settings.episodes,
+            replications: settings.replications,
+            seed: settings.seed,
+            delta: settings.delta,
+            optimum_rows: settings.optimum_rows,
+            expected: settings.expected,
+            policies,
+            resolved,
+        })
+    }
+}
+
+/// Reads and checks only the instance of a study file, with the settings that an estimate of opt needs: what concerns
+/// learning is ignored.
+pub fn instance_from_document(document: &Document) -> Result<(Instance, u64, usize), InputError> {
+    let mut root = Section::root(document);
+    let settings = settings(&mut root)?;
+    let spec = read::instance(&mut root, settings.horizon)?;
+    root.sections("policies")?;
+    root.finish()?;
+    let instance = spec.check().map_err(|invalid| document.locate(&invalid))?;
+    Ok((instance, settings.seed, settings.optimum_rows))
+}
+
+fn settings(root: &mut Section) -> Result<Settings, InputError> {
+    let mut s = root.section("study")?;
+    let settings = Settings {
+        horizon: read::horizon(&mut s)?,
+        episodes: s.whole_or("episodes", 1..=COUNT_LIMIT, 200)? as usize,
+        replications: s.whole_or("replications", 1..=COUNT_LIMIT, 50)? as usize,
+        seed: s.whole_or("seed", 0..=i64::MAX as u64, 1)?,
+        delta: s.number_or("delta", 0.1)?,
+        optimum_rows: s.whole_or("optimum_rows", 2..=COUNT_LIMIT, 20_000)? as usize,
+        expected: s.flag_or("expected", false)?,
+    };
+    if !(settings.delta > 0.0 && settings.delta < 1.0) {
+        let found = Invalid::new("study.delta", settings.delta, "a number between 0 and 1");
+        return Err(s.document().locate(&found));
+    }
+    let resolved = s.finish()?;
+    root.resolve("study", resolved);
+    Ok(settings)
+}
+
+fn check_policies(
+    policies: Vec<(String, crate::policy::PolicySpec)>,
+    instance: &Instance,
+) -> Result<Vec<NamedPolicy>, Invalid> {
+    if policies.is_empty() {
+        return Err(Invalid::new(
+            "policies",
+            "nothing",
+            "at least one [[policies]] table",
+        ));
+    }
+    let mut named: Vec<NamedPolicy> = Vec::new();
+    for (i, (name, spec)) in policies.into_iter().enumerate() {
+        let field = format!("policies[{}]", i + 1);
+        if named.iter().any(|other| other.name == name) {
+            return Err(Invalid::new(
+                format!("{field}.name"),
+                format!("a second policy called `{name}`"),
+                "a name of its own for every policy",
+            ));
+        }
+        let config = spec.check(&field, instance)?;
+        named.push(NamedPolicy { name, config });
+    }
+    Ok(named)
+}

@@ -1,0 +1,326 @@
+//! From sections of the study file to specifications of the model and the policies.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::section::Section;
+use crate::error::InputError;
+use crate::model::{
+    ApplicationSpec, BudgetSpec, COST_LIMIT, ComponentSpec, ContextRows, ContextsSpec,
+    ConversionSpec, HORIZON_LIMIT, InstanceSpec, LawSpec, SegmentSpec,
+};
+use crate::oracle::{LogisticParameters, OracleSpec};
+use crate::policy::{InitialRows, PolicySpec};
+
+type Read<T> = Result<T, InputError>;
+
+const WHOLE: std::ops::RangeInclusive<u64> = 0..=u32::MAX as u64;
+const COST: std::ops::RangeInclusive<u64> = 1..=COST_LIMIT as u64;
+
+/// The horizon, read first because other sections need it.
+pub(super) fn horizon(study: &mut Section) -> Read<usize> {
+    study
+        .whole("horizon", 1..=HORIZON_LIMIT as u64)
+        .map(|h| h as usize)
+}
+
+/// Everything but policies and study settings.
+pub(super) fn instance(root: &mut Section, horizon: usize) -> Read<InstanceSpec> {
+    let budget = section(root, "budget", budget)?;
+    let (application, reward_max) = section(root, "application", application)?;
+    let contexts = section(root, "contexts", |s| contexts(s, horizon))?;
+    let conversion = section(root, "conversion", conversion)?;
+    Ok(InstanceSpec {
+        horizon,
+        budget,
+        application,
+        reward_max,
+        contexts,
+        conversion,
+    })
+}
+
+/// Reads a sub-table whole and records its resolved form.
+fn section<'d, T>(
+    parent: &mut Section<'d>,
+    key: &'static str,
+    read: impl FnOnce(&mut Section<'d>) -> Read<T>,
+) -> Read<T> {
+    let mut child = parent.section(key)?;
+    let value = read(&mut child)?;
+    let resolved = child.finish()?;
+    parent.resolve(key, resolved);
+    Ok(value)
+}
+
+/// Reads a list of sub-tables likewise.
+fn sections<'d, T>(
+    parent: &mut Section<'d>,
+    key: &'static str,
+    mut read: impl FnMut(&mut Section<'d>) -> Read<T>,
+) -> Read<Vec<T>> {
+    let mut resolved = Vec::new();
+    let mut values = Vec::new();
+    for mut child in parent.sections(key)? {
+        values.push(read(&mut child)?);
+        resolved.push(child.finish()?);
+    }
+    parent.resolve(key, resolved);
+    Ok(values)
+}
+
+fn budget(s: &mut Section) -> Read<BudgetSpec> {
+    Ok(
+        match s.kind(&["constant", "cycle", "uniform", "file"])?.as_str() {
+            "constant" => BudgetSpec::Constant {
+                value: s.whole("value", WHOLE)? as u32,
+            },
+            "cycle" => BudgetSpec::Cycle {
+                values: s.wholes("values", WHOLE)?,
+            },
+            "uniform" => BudgetSpec::Uniform {
+                low: s.whole("low", WHOLE)? as u32,
+                high: s.whole("high", WHOLE)? as u32,
+            },
+            _ => BudgetSpec::Sequence {
+                values: read_budgets(&s.path("path")?)?,
+            },
+        },
+    )
+}
+
+/// A file of starting budgets: a CSV with a column `b_t`, one line per episode.
+fn read_budgets(file: &Path) -> Read<Vec<u32>> {
+    let text =
+        std::fs::read_to_string(file).map_err(|error| InputError::unreadable(file, &error))?;
+    let at = |line: usize, message: String| InputError::At {
+        file: file.to_path_buf(),
+        line,
+        message,
+    };
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    let header = lines.next().map_or("", |(_, line)| line);
+    let column = header.split(',').position(|name| name.trim() == "b_t");
+    let Some(column) = column else {
+        return Err(at(
+            1,
+            format!("found `{header}`; accepted: a header with a column `b_t`"),
+        ));
+    };
+    lines
+        .map(|(number, line)| {
+            let cell = line.split(',').nth(column).unwrap_or("").trim();
+            cell.parse().map_err(|_| {
+                let message =
+                    format!("column `b_t`: found `{cell}`; accepted: a whole number from 0");
+                at(number + 1, message)
+            })
+        })
+        .collect()
+}
+
+fn application(s: &mut Section) -> Read<(ApplicationSpec, Option<f64>)> {
+    let spec = match s
+        .kind(&["pricing", "procurement", "auction", "table"])?
+        .as_str()
+    {
+        "pricing" => ApplicationSpec::Pricing {
+            prices: s.numbers("prices")?,
+        },
+        "procurement" => ApplicationSpec::Procurement {
+            wages: s.wholes("wages", COST)?,
+        },
+        "auction" => ApplicationSpec::Auction {
+            bids: s.wholes("bids", COST)?,
+        },
+        _ => ApplicationSpec::Table {
+            rewards: s.rows("rewards")?,
+            costs: s.whole_rows("costs", COST)?,
+        },
+    };
+    Ok((spec, s.optional_number("reward_max")?))
+}
+
+fn contexts(s: &mut Section, horizon: usize) -> Read<ContextsSpec> {
+    let kinds = ["finite", "grid", "box", "mixture", "file", "by-step"];
+    let law = match s.kind(&kinds)?.as_str() {
+        "by-step" => LawSpec::ByStep {
+            segments: sections(s, "segments", |segment| {
+                Ok(SegmentSpec {
+                    first: segment.whole("first", 1..=horizon as u64)? as usize,
+                    last: segment.whole("last", 1..=horizon as u64)? as usize,
+                    law: {
+                        let kind = segment.kind(&kinds[..5])?;
+                        law(segment, &kind, horizon)?
+                    },
+                })
+            })?,
+        },
+        kind => law(s, kind, horizon)?,
+    };
+    Ok(ContextsSpec {
+        law,
+        no_arrival: s.number_or_numbers("no_arrival")?,
+    })
+}
+
+fn law(s: &mut Section, kind: &str, horizon: usize) -> Read<LawSpec> {
+    Ok(match kind {
+        "finite" => LawSpec::Finite {
+            values: s.rows("values")?,
+            weights: if s.has("weights") {
+                Some(s.numbers("weights")?)
+            } else {
+                None
+            },
+        },
+        "grid" => LawSpec::Grid {
+            low: s.numbers("low")?,
+            high: s.numbers("high")?,
+            points: s
+                .wholes("points", 1..=u32::MAX.into())?
+                .iter()
+                .map(|&n| n as usize)
+                .collect(),
+        },
+        "box" => LawSpec::Box {
+            low: s.numbers("low")?,
+            high: s.numbers("high")?,
+        },
+        "mixture" => LawSpec::Mixture {
+            components: sections(s, "components", |component| {
+                Ok(ComponentSpec {
+                    weight: component.number("weight")?,
+                    mean: component.numbers("mean")?,
+                    deviation: component.numbers("deviation")?,
+                })
+            })?,
+            low: s.numbers("low")?,
+            high: s.numbers("high")?,
+        },
+        _ => LawSpec::Rows(ContextRows::read(&s.path("path")?, horizon)?),
+    })
+}
+
+fn conversion(s: &mut Section) -> Read<ConversionSpec> {
+    let kinds = ["armed", "armed-by-step", "linear", "logistic", "table"];
+    Ok(match s.kind(&kinds)?.as_str() {
+        "armed" if s.has("highest_other_bid") => section(s, "highest_other_bid", |s| {
+            Ok(ConversionSpec::HighestOtherBid {
+                values: s.numbers("values")?,
+                weights: s.numbers("weights")?,
+            })
+        })?,
+        "armed" => ConversionSpec::Armed {
+            probabilities: s.numbers("probabilities")?,
+        },
+        "armed-by-step" => ConversionSpec::ArmedByStep {
+            probabilities: s.rows("probabilities")?,
+        },
+        "linear" => ConversionSpec::Linear {
+            weights: s.numbers("weights")?,
+        },
+        "logistic" => ConversionSpec::Logistic {
+            weights: s.numbers("weights")?,
+        },
+        _ => ConversionSpec::Table {
+            probabilities: s.rows("probabilities")?,
+        },
+    })
+}
+
+/// The policies with their names, by default their kinds.
+pub(super) fn policies(
+    root: &mut Section,
+    horizon: usize,
+    truth: &ConversionSpec,
+) -> Read<Vec<(String, PolicySpec)>> {
+    sections(root, "policies", |s| {
+        let kinds = [
+            "mimic-opt-dp",
+            "clairvoyant",
+            "myopic",
+            "random",
+            "fixed:<a>",
+        ];
+        let kind = s.kind(&kinds)?;
+        let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
+        let spec = match kind.as_str() {
+            "mimic-opt-dp" => PolicySpec::MimicOptDp {
+                alpha: s.number_or("alpha", 0.5)?,
+                initial: initial_rows(s, horizon)?,
+                oracle: oracle(s, truth)?,
+            },
+            "clairvoyant" => PolicySpec::Clairvoyant,
+            "myopic" => PolicySpec::Myopic {
+                oracle: oracle(s, truth)?,
+            },
+            "random" => PolicySpec::Random,
+            other => match other.strip_prefix("fixed:").map(str::parse) {
+                Some(Ok(action)) => PolicySpec::Fixed { action },
+                _ => return Err(s.wrong_kind("fixed:<a> with an action index, such as fixed:1")),
+            },
+        };
+        Ok((name, spec))
+    })
+}
+
+fn initial_rows(s: &mut Section, horizon: usize) -> Read<InitialRows> {
+    if s.has("initial_file") {
+        let rows = ContextRows::read(&s.path("initial_file")?, horizon)?;
+        return Ok(InitialRows::Given(Arc::new(rows)));
+    }
+    let rows = s.whole_or("initial_rows", WHOLE, 0)?;
+    Ok(InitialRows::Drawn(rows as usize))
+}
+
+/// The oracle; where the file names none, the one made for the truth.
+fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
+    if s.has("oracle") {
+        return section(s, "oracle", |s| {
+            let kinds = ["armed", "armed-by-step", "logistic", "known"];
+            Ok(match s.kind(&kinds)?.as_str() {
+                "armed" => OracleSpec::Armed {
+                    radius_scale: s.number_or("radius_scale", 1.0)?,
+                },
+                "armed-by-step" => OracleSpec::ArmedByStep {
+                    radius_scale: s.number_or("radius_scale", 1.0)?,
+                },
+                "logistic" => OracleSpec::Logistic(LogisticParameters {
+                    lambda: s.number_or("lambda", 1.0)?,
+                    gamma: s.optional_number("gamma")?,
+                    kappa: s.optional_number("kappa")?,
+                    radius_scale: s.number_or("radius_scale", 1.0)?,
+                }),
+                _ => OracleSpec::Known,
+            })
+        });
+    }
+    let radius_scale = 1.0;
+    let (kind, spec) = match truth {
+        ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => {
+            ("armed", OracleSpec::Armed { radius_scale })
+        }
+        ConversionSpec::ArmedByStep { .. } => {
+            ("armed-by-step", OracleSpec::ArmedByStep { radius_scale })
+        }
+        ConversionSpec::Logistic { .. } => (
+            "logistic",
+            OracleSpec::Logistic(LogisticParameters::default()),
+        ),
+        ConversionSpec::Linear { .. } | ConversionSpec::Table { .. } => {
+            // Asked for so that the message is that of any missing table.
+            return Err(s
+                .section("oracle")
+                .err()
+                .unwrap_or_else(|| s.wrong_kind("an oracle")));
+        }
+    };
+    let mut resolved = toml::Table::new();
+    resolved.insert("kind".into(), kind.into());
+    s.resolve("oracle", resolved);
+    Ok(spec)
+}
