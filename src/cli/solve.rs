@@ -1,6 +1,7 @@
 //! `cbwk-gpu solve`.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -9,7 +10,7 @@ use serde_json::json;
 use super::args::{Format, SolveArgs};
 use super::machine;
 use crate::error::InputError;
-use crate::model::ContextRows;
+use crate::model::{ContextRows, Instance};
 use crate::report;
 use crate::sim::{Optimum, Purpose, Streams};
 use crate::study::instance_from_document;
@@ -21,28 +22,24 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
     if let Some(budget) = args.budget {
         document.set_constant_budget(budget, "--budget");
     }
-    let (instance, seed, rows) = instance_from_document(&document)?;
+    let (instance, seed, optimum_rows) = instance_from_document(&document)?;
     let instance = Arc::new(instance);
+    let rows = match &args.contexts {
+        Some(file) => Some(read_rows(file, &instance)?),
+        None if instance.contexts().is_finite() => None,
+        None => {
+            let mut stream = Streams::new(seed).of_study(Purpose::Optimum);
+            Some(instance.contexts().draw_rows(&mut stream, optimum_rows))
+        }
+    };
     let mut backend = machine::backend(&args.machine)?;
     machine::start_threads(&args.machine)?;
     for note in instance.notes() {
         machine::note(&args.machine, note);
     }
-    let optimum = if let Some(file) = &args.contexts {
-        let rows = ContextRows::read(file, instance.horizon())?;
-        instance
-            .check_rows(&rows)
-            .map_err(|invalid| InputError::File {
-                file: file.clone(),
-                message: invalid.to_string(),
-            })?;
-        Optimum::from_rows(&instance, &rows, backend.as_mut())?
-    } else if let Some(optimum) = Optimum::exact(&instance, backend.as_mut())? {
-        optimum
-    } else {
-        let mut stream = Streams::new(seed).of_study(Purpose::Optimum);
-        let rows = instance.contexts().draw_rows(&mut stream, rows);
-        Optimum::from_rows(&instance, &rows, backend.as_mut())?
+    let optimum = match rows {
+        Some(rows) => Optimum::from_rows(&instance, &rows, backend.as_mut())?,
+        None => Optimum::exact(&instance, backend.as_mut())?.context("the law is finite")?,
     };
     if let Some(path) = &args.out {
         report::write_whole(path, report::csv::values(&optimum.table).as_bytes())?;
@@ -74,4 +71,15 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+fn read_rows(file: &Path, instance: &Instance) -> Result<ContextRows, InputError> {
+    let rows = ContextRows::read(file, instance.horizon())?;
+    instance
+        .check_rows(&rows)
+        .map_err(|invalid| InputError::File {
+            file: file.to_path_buf(),
+            message: invalid.to_string(),
+        })?;
+    Ok(rows)
 }

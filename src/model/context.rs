@@ -233,6 +233,19 @@ impl ContextLaws {
         }
     }
 
+    /// The episode of a row, as if it had been drawn; [`super::Instance::check_rows`] must have accepted the rows.
+    pub fn episode_of_row(&self, rows: &ContextRows, row: usize) -> EpisodeContexts {
+        let mut episode = self.empty_episode();
+        for step in 0..self.step_law.len() {
+            if let Some(features) = rows.get(row, step) {
+                let start = step * self.dimension;
+                episode.features[start..start + self.dimension].copy_from_slice(features);
+                episode.arrivals[step] = Arrival::Somebody(self.support.find(features));
+            }
+        }
+        episode
+    }
+
     /// Draws the contexts of one episode.
     pub fn draw(&self, rng: &mut impl Rng, episode: &mut EpisodeContexts) {
         for step in 0..self.step_law.len() {

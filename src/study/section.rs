@@ -305,7 +305,7 @@ impl<'d> Section<'d> {
             k.strip_suffix("<a>")
                 .is_some_and(|head| text.starts_with(head))
         };
-        if known.contains(&text.as_str()) || known.iter().any(|k| family(k)) {
+        if known.contains(&text.as_str()) || known.iter().any(family) {
             self.record("kind", text.clone());
             return Ok(text.clone());
         }

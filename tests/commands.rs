@@ -1,0 +1,421 @@
+//! The commands as a user runs them: what they print, what they write, and that the same seed gives the same bytes.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use cbwk_gpu::report::RESULT_FILES;
+use common::{cbwk, cbwk_ok};
+use serde_json::Value;
+use tempfile::tempdir;
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Columns of a CSV by name.
+fn column(text: &str, name: &str) -> Vec<String> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let index = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .position(|h| h == name)
+        .unwrap();
+    reader
+        .records()
+        .map(|record| record.unwrap()[index].to_string())
+        .collect()
+}
+
+#[test]
+fn simulate_without_arguments_runs_the_papers_auction() {
+    let folder = tempdir().unwrap();
+    let table = cbwk_ok(
+        folder.path(),
+        &["simulate", "--replications", "4", "--episodes", "30"],
+    );
+    for word in [
+        "paper-auction",
+        "policy",
+        "mean reward",
+        "of opt",
+        "final regret",
+        "seconds",
+    ] {
+        assert!(table.contains(word), "{word} is missing from\n{table}");
+    }
+    for policy in ["mimic-opt-dp", "clairvoyant", "myopic", "random"] {
+        assert!(table.contains(policy));
+    }
+    for name in RESULT_FILES {
+        assert!(
+            folder
+                .path()
+                .join("results/paper-auction")
+                .join(name)
+                .is_file(),
+            "{name}"
+        );
+    }
+    // A second run finds a folder of its own.
+    cbwk_ok(
+        folder.path(),
+        &[
+            "simulate",
+            "--replications",
+            "2",
+            "--episodes",
+            "3",
+            "--quiet",
+        ],
+    );
+    assert!(
+        folder
+            .path()
+            .join("results/paper-auction-2/run.json")
+            .is_file()
+    );
+}
+
+#[test]
+fn the_files_hold_what_they_promise() {
+    let folder = tempdir().unwrap();
+    let args = [
+        "simulate",
+        "--preset",
+        "paper-auction",
+        "--out",
+        "o",
+        "--replications",
+        "3",
+        "--episodes",
+        "20",
+    ];
+    cbwk_ok(folder.path(), &args);
+    let out = folder.path().join("o");
+    let episodes = read(&out, "episodes.csv");
+    assert!(
+        episodes.starts_with("policy,replication,episode,b_t,reward,opt,regret,cumulative_regret")
+    );
+    assert_eq!(episodes.lines().count(), 1 + 4 * 3 * 20);
+    let number = |name: &str| -> Vec<f64> {
+        column(&episodes, name)
+            .iter()
+            .map(|x| x.parse().unwrap())
+            .collect()
+    };
+    let (reward, opt, regret) = (number("reward"), number("opt"), number("regret"));
+    let cumulative = number("cumulative_regret");
+    let mut sum = 0.0;
+    for i in 0..regret.len() {
+        sum = if i % 20 == 0 { 0.0 } else { sum } + (opt[i] - reward[i]);
+        assert_eq!(regret[i], opt[i] - reward[i]);
+        assert_eq!(cumulative[i], sum);
+    }
+    // The clairvoyant's expected regret is the rounding of the tie rule, the random policy's is not.
+    let policies = column(&episodes, "policy");
+    let expected = number("expected_regret");
+    for (policy, expected) in policies.iter().zip(expected) {
+        match policy.as_str() {
+            "clairvoyant" => assert!(expected.abs() < 1e-4),
+            "random" => assert!((expected - 5.938).abs() < 0.01, "{expected}"),
+            _ => assert!(expected > -1e-9),
+        }
+    }
+
+    let summary = read(&out, "summary.csv");
+    assert!(summary.starts_with("policy,episode,mean,standard_error,lower,upper\n"));
+    assert_eq!(summary.lines().count(), 1 + 4 * 20);
+    let last_mean: f64 = column(&summary, "mean")[19].parse().unwrap();
+    let finals = [19, 39, 59].map(|i| cumulative[i]);
+    approx::assert_relative_eq!(last_mean, finals.iter().sum::<f64>() / 3.0, epsilon = 1e-12);
+
+    let run: Value = serde_json::from_str(&read(&out, "run.json")).unwrap();
+    assert_eq!(run["seed"], 1);
+    assert_eq!(run["backend"], "cpu");
+    assert_eq!(run["precision"], "f64");
+    for phase in [
+        "total",
+        "optimum",
+        "simulation",
+        "fit",
+        "bounds",
+        "dp",
+        "output",
+    ] {
+        assert!(run["seconds"][phase].is_f64(), "{phase}");
+    }
+    assert!((run["opt"]["5"].as_f64().unwrap() - 9.214368).abs() < 1e-6);
+    assert!(run["fluid_bound"]["5"].as_f64().unwrap() > 10.0);
+
+    let svg = read(&out, "regret.svg");
+    for word in [
+        "<svg",
+        "episode",
+        "cumulative regret",
+        "mimic-opt-dp",
+        "</svg>",
+    ] {
+        assert!(svg.contains(word), "{word}");
+    }
+}
+
+/// The resolved study reproduces the run; threads and repetition do not change a byte.
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    for preset in ["paper-pricing", "rush-hour-pricing", "ad-auction-budgets"] {
+        let folder = tempdir().unwrap();
+        let size = [
+            "--replications",
+            "5",
+            "--episodes",
+            "24",
+            "--quiet",
+            "--seed",
+            "7",
+        ];
+        for threads in ["1", "2", "4"] {
+            let mut args = vec![
+                "simulate",
+                "--preset",
+                preset,
+                "--out",
+                threads,
+                "--threads",
+                threads,
+            ];
+            args.extend(size);
+            cbwk_ok(folder.path(), &args);
+        }
+        cbwk_ok(
+            folder.path(),
+            &["simulate", "1/study.toml", "--out", "again", "--quiet"],
+        );
+        for name in RESULT_FILES {
+            if name == "run.json" || name == "regret.svg" {
+                continue;
+            }
+            let first = read(&folder.path().join("1"), name);
+            for other in ["2", "4", "again"] {
+                assert_eq!(
+                    first,
+                    read(&folder.path().join(other), name),
+                    "{preset} {name} {other}"
+                );
+            }
+        }
+        let picture = |name: &str| read(&folder.path().join(name), "regret.svg");
+        assert_eq!(picture("1"), picture("2"));
+        assert_eq!(picture("1"), picture("4"));
+        // Another seed gives other results.
+        cbwk_ok(
+            folder.path(),
+            &[
+                "simulate",
+                "1/study.toml",
+                "--out",
+                "other",
+                "--quiet",
+                "--seed",
+                "8",
+            ],
+        );
+        let of = |name: &str| read(&folder.path().join(name), "episodes.csv");
+        assert_ne!(of("1"), of("other"));
+    }
+}
+
+#[test]
+fn overrides_and_formats_work() {
+    let folder = tempdir().unwrap();
+    let args = [
+        "simulate",
+        "--episodes",
+        "5",
+        "--horizon",
+        "6",
+        "--budget",
+        "3",
+        "--replications",
+        "2",
+        "--seed",
+        "9",
+        "--delta",
+        "0.2",
+        "--policy",
+        "fixed:2",
+        "--policy",
+        "mimic-opt-dp",
+        "--backend",
+        "cpu",
+        "--precision",
+        "f64",
+        "--threads",
+        "1",
+        "--quiet",
+        "--format",
+        "json",
+        "--out",
+        "o",
+    ];
+    let run: Value = serde_json::from_str(&cbwk_ok(folder.path(), &args)).unwrap();
+    assert_eq!(run["episodes"], 5);
+    assert_eq!(run["horizon"], 6);
+    assert_eq!(run["seed"], 9);
+    assert_eq!(run["delta"], 0.2);
+    assert_eq!(run["threads"], 1);
+    assert_eq!(run["policies"][0]["name"], "fixed:2");
+    assert_eq!(run["policies"][1]["name"], "mimic-opt-dp");
+    assert!(run["opt"]["3"].is_f64());
+    let toml = read(&folder.path().join("o"), "study.toml");
+    assert!(toml.contains("episodes = 5") && toml.contains("value = 3"));
+    // Expected rewards on a large support, where they are asked for: the paper's pricing, random policy.
+    let args = [
+        "simulate",
+        "--preset",
+        "paper-pricing",
+        "--expected",
+        "--policy",
+        "random",
+        "--episodes",
+        "1",
+        "--replications",
+        "1",
+        "--quiet",
+        "--out",
+        "e",
+    ];
+    cbwk_ok(folder.path(), &args);
+    let episodes = read(&folder.path().join("e"), "episodes.csv");
+    let expected: f64 = column(&episodes, "expected_regret")[0].parse().unwrap();
+    // 1022.287 over 200 episodes in the NumPy implementation.
+    assert!((expected - 5.111435).abs() < 1e-5, "{expected}");
+}
+
+#[test]
+fn solve_gives_the_known_values_and_the_whole_table() {
+    let folder = tempdir().unwrap();
+    let text = cbwk_ok(folder.path(), &["presets", "paper-pricing"]);
+    fs::write(folder.path().join("pricing.toml"), text).unwrap();
+    let table = cbwk_ok(
+        folder.path(),
+        &["solve", "pricing.toml", "--out", "values.csv"],
+    );
+    assert!(table.contains("14.481368") && table.contains("fluid bound"));
+    let values = read(folder.path(), "values.csv");
+    assert_eq!(values.lines().count(), 1 + 24 * 6);
+    assert!(
+        values
+            .lines()
+            .nth(6)
+            .unwrap()
+            .starts_with("1,5,14.48136847894")
+    );
+    let json = cbwk_ok(
+        folder.path(),
+        &[
+            "solve",
+            "--preset",
+            "paper-auction",
+            "--budget",
+            "8",
+            "--format",
+            "json",
+        ],
+    );
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["exact"], true);
+    assert!((json["opt"]["4"].as_f64().unwrap() - 8.350458).abs() < 1e-6);
+    assert!(json["opt"]["8"].as_f64().unwrap() > json["opt"]["5"].as_f64().unwrap());
+}
+
+/// 1,000 rows drawn from the paper's pricing law: the estimate covers the exact optimum within 4 of its standard errors
+/// (plus the optimism of a sample this small, about 0.003).
+#[test]
+fn solve_estimates_the_optimum_from_rows() {
+    let folder = tempdir().unwrap();
+    let study = common::study("paper-pricing", |_| {});
+    let rows = study
+        .instance
+        .contexts()
+        .draw_rows(&mut common::rng(3), 1000);
+    let mut text = String::from("episode,step,quality,income\n");
+    for row in 0..rows.len() {
+        for step in 0..24 {
+            let features = rows.get(row, step).unwrap();
+            text += &format!("{},{},{},{}\n", row + 1, step + 1, features[0], features[1]);
+        }
+    }
+    fs::write(folder.path().join("rows.csv"), text).unwrap();
+    let args = [
+        "solve",
+        "--preset",
+        "paper-pricing",
+        "--contexts",
+        "rows.csv",
+        "--format",
+        "json",
+    ];
+    let json: Value = serde_json::from_str(&cbwk_ok(folder.path(), &args)).unwrap();
+    assert_eq!(json["exact"], false);
+    assert_eq!(json["opt_rows"], 1000);
+    let known = [0.0, 3.929430, 7.559875, 10.589666, 12.863936, 14.481368];
+    for (b, known) in known.iter().enumerate().skip(1) {
+        let estimate = json["opt"][b.to_string()].as_f64().unwrap();
+        let error = json["opt_standard_error"][b.to_string()].as_f64().unwrap();
+        assert!(error > 0.0 && error < 0.02);
+        assert!(
+            (estimate - known).abs() < 4.0 * error + 0.003,
+            "{b}: {estimate} +- {error}"
+        );
+    }
+}
+
+#[test]
+fn presets_are_listed_and_each_is_a_valid_study() {
+    let folder = tempdir().unwrap();
+    let list = cbwk_ok(folder.path(), &["presets"]);
+    for preset in cbwk_gpu::study::PRESETS {
+        assert!(list.contains(preset.name));
+        assert!(preset.title().len() > 20);
+        let text = cbwk_ok(folder.path(), &["presets", preset.name]);
+        fs::write(folder.path().join("one.toml"), text).unwrap();
+        let args = [
+            "simulate",
+            "one.toml",
+            "--episodes",
+            "4",
+            "--replications",
+            "2",
+            "--quiet",
+            "--out",
+            preset.name,
+        ];
+        cbwk_ok(folder.path(), &args);
+    }
+}
+
+#[test]
+fn budgets_that_cannot_be_spent_are_lowered_with_a_note() {
+    let folder = tempdir().unwrap();
+    let args = [
+        "solve",
+        "--preset",
+        "paper-auction",
+        "--budget",
+        "1000",
+        "--format",
+        "json",
+    ];
+    let output = cbwk(folder.path(), &args);
+    assert!(output.status.success());
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        note.contains("budgets above 96 are lowered to 96"),
+        "{note}"
+    );
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json["opt"]["96"].is_f64() && json["opt"]["97"].is_null());
+}

@@ -1,0 +1,275 @@
+//! Mimic-Opt-DP, step by step, against an independent implementation in NumPy on the same contexts and luck; and whole
+//! studies against its statistics.
+
+mod common;
+
+use std::sync::Arc;
+
+use approx::assert_abs_diff_eq;
+use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::dp::{Backend, ValueTable};
+use cbwk_gpu::model::{ContextRows, Instance};
+use cbwk_gpu::oracle::{LogisticParameters, OracleSpec};
+use cbwk_gpu::policy::{InitialRows, Plan, Policy, PolicySpec, PolicyStreams, Workplace};
+use cbwk_gpu::sim::{self, Purpose, Streams};
+use common::study;
+
+const T: usize = 200;
+const H: usize = 24;
+
+/// What a policy did on contexts and acceptance uniforms given by formula.
+struct Trace {
+    actions: Vec<usize>,
+    rewards: Vec<f64>,
+    plans: Vec<Vec<f64>>,
+    last: ValueTable,
+}
+
+/// Episode t, step h (1-based) accept where frac((24 (t-1) + h) 0.6180339887498949) < rho.
+fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f64>) -> Trace {
+    let place = Workplace {
+        instance: Arc::clone(instance),
+        optimum: Arc::new(ValueTable::zeros(H, 5)),
+        delta: 0.1,
+        episodes: T,
+    };
+    let streams = Streams::new(1);
+    let mut policy = spec.check("policies[1]", instance).unwrap().build(
+        &place,
+        PolicyStreams {
+            initial_rows: streams.of(0, Purpose::InitialRows),
+            choices: streams.of(0, Purpose::Policy(0)),
+        },
+    );
+    let mut rows = ContextRows::new(H, instance.contexts().dimension());
+    for t in 1..=T as u64 {
+        for h in 1..=H as u64 {
+            rows.push(Some(&theta(t, h)));
+        }
+    }
+    let mut trace = Trace {
+        actions: Vec::new(),
+        rewards: Vec::new(),
+        plans: Vec::new(),
+        last: ValueTable::zeros(H, 5),
+    };
+    for t in 1..=T {
+        let contexts = instance.contexts().episode_of_row(&rows, t - 1);
+        policy.start_episode(t, 5);
+        trace.plans.push(table_of(policy.as_ref()).row(0).to_vec());
+        let (mut budget, mut reward) = (5, 0.0);
+        for context in contexts.iter() {
+            let x = (24 * (t - 1) + context.step + 1) as f64 * 0.6180339887498949;
+            let action = policy.choose(&context, budget);
+            let converted = action > 0 && x - x.floor() < instance.rho(&context, action);
+            if converted {
+                reward += instance.reward(&context, action);
+                budget -= instance.cost(&context, action);
+            }
+            policy.observe(&context, action, converted);
+            trace.actions.push(action);
+        }
+        trace.rewards.push(reward);
+        if policy.learn(&contexts) {
+            policy.evaluate_bounds();
+            if let Some(problem) = policy.problem() {
+                let table = Dense.solve(&[problem]).unwrap().remove(0);
+                policy.install(table);
+            }
+        }
+    }
+    trace.last = table_of(policy.as_ref()).clone();
+    trace
+}
+
+fn table_of(policy: &dyn Policy) -> &ValueTable {
+    match policy.plan() {
+        Plan::Greedy { u_hat, .. } => u_hat,
+        other => panic!("{other:?} has no table"),
+    }
+}
+
+impl Trace {
+    fn counts(&self) -> [usize; 5] {
+        let mut counts = [0; 5];
+        self.actions.iter().for_each(|&a| counts[a] += 1);
+        counts
+    }
+
+    fn checksum(&self) -> usize {
+        self.actions
+            .iter()
+            .enumerate()
+            .map(|(i, a)| a * (i + 1))
+            .sum()
+    }
+
+    fn episode(&self, t: usize) -> String {
+        self.actions[(t - 1) * H..t * H]
+            .iter()
+            .map(usize::to_string)
+            .collect()
+    }
+
+    fn earned(&self) -> Vec<f64> {
+        [10, 50, 100, 150, 200]
+            .iter()
+            .map(|&t| self.rewards[..t].iter().sum())
+            .collect()
+    }
+}
+
+fn auction_theta(t: u64, h: u64) -> Vec<f64> {
+    vec![((7 * t + 3 * h + t * h) % 5 + 1) as f64]
+}
+
+fn pricing_theta(t: u64, h: u64) -> Vec<f64> {
+    let on_grid = |n: u64| (n % 100) as f64 / 99.0;
+    vec![
+        on_grid(17 * t + 31 * h + t * h),
+        on_grid(53 * t + 29 * h + 3 * t * h),
+    ]
+}
+
+fn mimic(oracle: OracleSpec) -> PolicySpec {
+    PolicySpec::MimicOptDp {
+        alpha: 0.5,
+        initial: InitialRows::Drawn(0),
+        oracle,
+    }
+}
+
+fn paper_oracle() -> OracleSpec {
+    OracleSpec::Logistic(LogisticParameters {
+        gamma: Some(0.5),
+        kappa: Some(8.0),
+        ..LogisticParameters::default()
+    })
+}
+
+#[test]
+fn auction_decisions_are_those_of_the_numpy_implementation() {
+    let instance = study("paper-auction", |_| {}).instance;
+    let trace = replay(
+        &instance,
+        &mimic(OracleSpec::Armed { radius_scale: 1.0 }),
+        auction_theta,
+    );
+    assert_eq!(trace.episode(1), "101111011110111101111011");
+    assert_eq!(trace.episode(11), "102111020000000000000000");
+    assert_eq!(trace.episode(200), "113101111011000000000000");
+    assert_eq!(trace.counts(), [2695, 1476, 452, 177, 0]);
+    assert_eq!(trace.checksum(), 6519802);
+    assert_eq!(trace.earned(), [110.0, 436.0, 812.0, 1133.0, 1447.0]);
+    let step_12 = [0.0, 4.0, 8.0, 12.0, 15.074670025688722, 15.68700877408554];
+    for (mine, theirs) in trace.last.row(11).iter().zip(step_12) {
+        assert_abs_diff_eq!(*mine, theirs, epsilon = 1e-12);
+    }
+}
+
+#[test]
+fn pricing_decisions_are_those_of_the_numpy_implementation() {
+    let instance = study("paper-pricing", |_| {}).instance;
+    let trace = replay(&instance, &mimic(paper_oracle()), pricing_theta);
+    assert_eq!(trace.episode(2), "444444444444444444444440");
+    assert_eq!(trace.episode(51), "444444444443444334434433");
+    assert_eq!(trace.episode(200), "444433344333443444334433");
+    assert_eq!(trace.counts(), [94, 0, 4, 1037, 3665]);
+    assert_eq!(trace.checksum(), 42054085);
+    assert_eq!(trace.earned(), [152.0, 767.0, 1546.0, 2287.0, 3061.0]);
+    let episode_51 = [0.0, 4.0, 8.0, 12.0, 15.124347339, 17.007610265];
+    for (mine, theirs) in trace.plans[50].iter().zip(episode_51) {
+        assert_abs_diff_eq!(*mine, theirs, epsilon = 2e-9);
+    }
+    let last = [
+        0.0,
+        4.0,
+        8.0,
+        11.503795430707939,
+        13.975019955686353,
+        15.619724784033162,
+    ];
+    for (mine, theirs) in trace.last.row(0).iter().zip(last) {
+        assert_abs_diff_eq!(*mine, theirs, epsilon = 1e-8);
+    }
+}
+
+#[test]
+fn myopic_decisions_are_those_of_the_numpy_implementation() {
+    let auction = study("paper-auction", |_| {}).instance;
+    let oracle = OracleSpec::Armed { radius_scale: 1.0 };
+    let trace = replay(&auction, &PolicySpec::Myopic { oracle }, auction_theta);
+    assert_eq!(
+        (trace.counts(), trace.checksum()),
+        ([3051, 1004, 578, 167, 0], 5972075)
+    );
+    let pricing = study("paper-pricing", |_| {}).instance;
+    let oracle = paper_oracle();
+    let trace = replay(&pricing, &PolicySpec::Myopic { oracle }, pricing_theta);
+    assert_eq!(
+        (trace.counts(), trace.checksum()),
+        ([950, 0, 21, 3555, 274], 27190193)
+    );
+}
+
+/// Initial rows postpone the reserved episodes and are planned with from the first plan on: with M = 3 rows and
+/// n_alpha = 2, episodes 1 to 6 all teach conversion, so the first plan comes after episode 1 and not after episode 2.
+#[test]
+fn initial_rows_are_used_at_once() {
+    let instance = study("paper-auction", |_| {}).instance;
+    let spec = |initial| PolicySpec::MimicOptDp {
+        alpha: 0.5,
+        initial,
+        oracle: OracleSpec::Known,
+    };
+    let with = replay(&instance, &spec(InitialRows::Drawn(3)), auction_theta);
+    let without = replay(&instance, &spec(InitialRows::Drawn(0)), auction_theta);
+    let first_plan = |trace: &Trace| trace.plans.iter().position(|u| u[5] > 0.0).unwrap() + 1;
+    assert_eq!((first_plan(&without), first_plan(&with)), (3, 2));
+    // The plans of the first eight episodes rest on the 3 rows alone (conversion is known), so they stay the same.
+    assert!((2..8).all(|t| with.plans[t] == with.plans[1]));
+    assert_ne!(with.plans[8], with.plans[1]);
+    // Given rows do as drawn ones do.
+    let rows = instance
+        .contexts()
+        .draw_rows(&mut Streams::new(1).of(0, Purpose::InitialRows), 3);
+    let given = replay(
+        &instance,
+        &spec(InitialRows::Given(Arc::new(rows))),
+        auction_theta,
+    );
+    assert_eq!(given.plans, with.plans);
+}
+
+/// 50 replications against 200 to 800 replications of the NumPy implementation (other random numbers), within 4 joint
+/// standard errors: a false alarm has probability 6e-5 per figure.
+#[test]
+fn studies_have_the_regret_of_the_numpy_implementation() {
+    // (preset, policy, mean cumulative regret after 200 episodes, its standard error)
+    let figures = [
+        ("paper-auction", "mimic-opt-dp", (502.365, 1.327)),
+        ("paper-auction", "myopic", (649.485, 1.454)),
+        ("paper-auction", "random", (1186.906, 1.140)),
+        ("paper-pricing", "mimic-opt-dp", (25.094, 4.304)),
+        ("paper-pricing", "myopic", (297.594, 10.607)),
+        ("paper-pricing", "random", (1024.625, 1.379)),
+    ];
+    for name in ["paper-auction", "paper-pricing"] {
+        let study = study(name, |_| {});
+        let outcome = sim::run(&study, &mut Dense, &mut |_| {}).unwrap();
+        for (policy, regret) in outcome.policies.iter().zip(outcome.regrets()) {
+            let Some(figure) = figures.iter().find(|f| (f.0, f.1) == (name, &policy.name)) else {
+                continue;
+            };
+            let last = regret.cumulative[T - 1];
+            let (mean, error) = figure.2;
+            let joint = last.standard_error.hypot(error);
+            assert!(
+                (last.mean - mean).abs() < 4.0 * joint,
+                "{name} {}: {} against {mean}, joint error {joint}",
+                policy.name,
+                last.mean
+            );
+        }
+    }
+}

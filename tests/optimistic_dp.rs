@@ -1,0 +1,197 @@
+//! Optimistic-DP: the paper's lemmas as properties of random problems, and agreement with the algorithm word for word.
+
+mod common;
+
+use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::dp::{Backend, Coefficients, ContextSample, Problem, ValueTable};
+use cbwk_gpu::model::Instance;
+use cbwk_gpu::oracle::{Known, Oracle};
+use common::{literal_dp, random_bounds, random_instance, random_shape, rng, worst_difference};
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+
+fn solve(problem: Problem) -> ValueTable {
+    Dense.solve(&[problem]).unwrap().remove(0)
+}
+
+/// A random problem on the instance's law or on rows drawn from it.
+fn random_sample(rng: &mut ChaCha8Rng, instance: &Instance) -> ContextSample {
+    if rng.random() {
+        ContextSample::of_law(instance, rng.random()).unwrap()
+    } else {
+        let rows = rng.random_range(1..=40);
+        let rows = instance.contexts().draw_rows(rng, rows);
+        ContextSample::of_rows(instance, &rows, rng.random())
+    }
+}
+
+#[test]
+fn agrees_with_the_algorithm_word_for_word() {
+    let mut rng = rng(21);
+    for round in 0..400 {
+        let shape = random_shape(&mut rng);
+        let instance = random_instance(&mut rng, shape);
+        let sample = random_sample(&mut rng, &instance);
+        let coefficients = random_bounds(&mut rng, &instance, &sample);
+        let cap = rng.random::<bool>().then_some(instance.reward_max());
+        let problem = Problem {
+            sample: &sample,
+            coefficients: &coefficients,
+            budget_max: shape.budget,
+            cap,
+        };
+        let literal = literal_dp(&problem);
+        let difference = worst_difference(&solve(problem), &literal);
+        assert!(
+            difference < 1e-12,
+            "round {round}: {difference} on {shape:?}"
+        );
+        // The comparison can fail: a gain that is used, moved a little, shows.
+        if literal[0][shape.budget as usize] > 0.0 && cap.is_none() {
+            let mut moved = coefficients.clone();
+            moved.gain.iter_mut().for_each(|gain| *gain *= 1.0 + 1e-6);
+            let problem = Problem {
+                coefficients: &moved,
+                ..problem
+            };
+            assert!(worst_difference(&solve(problem), &literal) > 1e-12);
+        }
+    }
+}
+
+/// Lemma 1: 0 <= u[h](b) - u[h](b - c) <= 2 r_max cost_max for every c up to cost_max; and the cap.
+#[test]
+fn lemma_1_and_the_cap_hold_on_every_table() {
+    let mut rng = rng(22);
+    for _ in 0..400 {
+        let shape = random_shape(&mut rng);
+        let instance = random_instance(&mut rng, shape);
+        let sample = random_sample(&mut rng, &instance);
+        let coefficients = random_bounds(&mut rng, &instance, &sample);
+        let r_max = instance.reward_max();
+        let table = solve(Problem {
+            sample: &sample,
+            coefficients: &coefficients,
+            budget_max: shape.budget,
+            cap: Some(r_max),
+        });
+        let cost_max = instance.application().cost_max() as usize;
+        for h in 0..shape.horizon {
+            let row = table.row(h);
+            for b in 0..row.len() {
+                let cap = b.min(shape.horizon - h) as f64 * r_max;
+                assert!(
+                    (0.0..=cap).contains(&row[b]),
+                    "{} over {cap} at {h}, {b}",
+                    row[b]
+                );
+                for c in 1..=cost_max.min(b) {
+                    let gap = row[b] - row[b - c];
+                    assert!(gap >= 0.0 && gap <= 2.0 * r_max * cost_max as f64 + 1e-12);
+                }
+            }
+        }
+    }
+}
+
+/// Where bounds bracket rho and the law is exact, the plan is optimistic: u_hat >= opt for every h and b.
+#[test]
+fn bounds_that_hold_make_the_plan_optimistic() {
+    let mut rng = rng(23);
+    for _ in 0..400 {
+        let shape = random_shape(&mut rng);
+        let instance = random_instance(&mut rng, shape);
+        let law = ContextSample::of_law(&instance, false).unwrap();
+        let optimistic = random_bounds(&mut rng, &instance, &law);
+        let mut truth = Coefficients::default();
+        Known::fitted(instance.clone()).fill(&law, &mut truth);
+        let problem = |coefficients, cap| {
+            solve(Problem {
+                sample: &law,
+                coefficients,
+                budget_max: shape.budget,
+                cap,
+            })
+        };
+        let u_hat = problem(&optimistic, Some(instance.reward_max()));
+        let opt = problem(&truth, None);
+        for h in 0..shape.horizon {
+            for (u, opt) in u_hat.row(h).iter().zip(opt.row(h)) {
+                assert!(
+                    u >= &(opt - 1e-12 * opt.max(1.0)),
+                    "{u} < {opt} on {shape:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The same bits on 1, 2 and 4 threads, for a batch and for one problem large enough to be split.
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let mut rng = rng(24);
+    let shape = common::Shape {
+        horizon: 6,
+        types: 1500,
+        actions: 3,
+        cost_max: 4,
+        budget: 70,
+    };
+    let large = random_instance(&mut rng, shape);
+    let law = ContextSample::of_law(&large, false).unwrap();
+    let coefficients = random_bounds(&mut rng, &large, &law);
+    let problem = Problem {
+        sample: &law,
+        coefficients: &coefficients,
+        budget_max: shape.budget,
+        cap: Some(large.reward_max()),
+    };
+    let batch = [problem; 7];
+    let tables: Vec<Vec<ValueTable>> = [1, 2, 4]
+        .into_iter()
+        .map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| Dense.solve(&batch).unwrap())
+        })
+        .collect();
+    assert_eq!(tables[0], tables[1]);
+    assert_eq!(tables[0], tables[2]);
+    assert!(worst_difference(&tables[0][0], &literal_dp(&problem)) < 1e-11);
+}
+
+/// Merging equal contexts changes nothing but the order of additions.
+#[test]
+fn merged_contexts_give_the_same_plan() {
+    let mut rng = rng(25);
+    let shape = common::Shape {
+        horizon: 5,
+        types: 3,
+        actions: 2,
+        cost_max: 2,
+        budget: 9,
+    };
+    let instance = random_instance(&mut rng, shape);
+    let rows = instance.contexts().draw_rows(&mut rng, 200);
+    let plan = |split| {
+        let sample = ContextSample::of_rows(&instance, &rows, split);
+        let mut coefficients = Coefficients::default();
+        Known::fitted(instance.clone()).fill(&sample, &mut coefficients);
+        let table = solve(Problem {
+            sample: &sample,
+            coefficients: &coefficients,
+            budget_max: shape.budget,
+            cap: None,
+        });
+        (sample.len(), table)
+    };
+    let ((merged, one), (by_step, other)) = (plan(false), plan(true));
+    assert_eq!((merged, by_step), (3, 15));
+    for h in 0..shape.horizon {
+        for (x, y) in one.row(h).iter().zip(other.row(h)) {
+            approx::assert_abs_diff_eq!(x, y, epsilon = 1e-12);
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Confidence-bound oracles against independent computations, and their coverage by simulation.
+
+mod common;
+#[path = "common/logistic_cases.rs"]
+mod logistic_cases;
+
+use std::sync::Arc;
+
+use approx::assert_abs_diff_eq;
+use cbwk_gpu::model::{
+    ApplicationSpec, BudgetSpec, Context, ContextsSpec, ConversionSpec, Instance, InstanceSpec,
+    LawSpec,
+};
+use cbwk_gpu::oracle::{
+    Armed, Bounds, LabeledData, Logistic, LogisticParameters, Oracle, OracleSpec,
+    penalised_logistic_mle, project_onto_unit_ball,
+};
+use logistic_cases::{CASES, Case};
+use rand::RngExt;
+
+fn context(step: usize, features: &[f64]) -> Context<'_> {
+    Context {
+        step,
+        features,
+        point: None,
+    }
+}
+
+/// Prices 1 to 4 on the unit box of the case's dimension.
+fn pricing(theta: usize) -> Arc<Instance> {
+    let spec = InstanceSpec {
+        horizon: 3,
+        budget: BudgetSpec::Constant { value: 1 },
+        application: ApplicationSpec::Pricing {
+            prices: vec![1.0, 2.0, 3.0, 4.0],
+        },
+        reward_max: None,
+        contexts: ContextsSpec {
+            law: LawSpec::Box {
+                low: vec![0.0; theta],
+                high: vec![1.0; theta],
+            },
+            no_arrival: vec![],
+        },
+        conversion: ConversionSpec::Logistic {
+            weights: vec![0.5; theta + 1],
+        },
+    };
+    Arc::new(spec.check().unwrap())
+}
+
+fn labeled(case: &Case) -> LabeledData {
+    let theta = case.mle.len() - 1;
+    let mut data = LabeledData::new(theta);
+    for (phi, &label) in case.phi.iter().zip(case.labels) {
+        data.push(&context(0, &phi[..theta]), phi[theta] as usize, label == 1);
+    }
+    data
+}
+
+#[test]
+fn penalised_estimates_agree_with_scikit_learn() {
+    for case in CASES {
+        let labels: Vec<f64> = case.labels.iter().map(|&y| f64::from(y)).collect();
+        let mu =
+            penalised_logistic_mle(&case.phi.concat(), &labels, 1.0, &vec![0.0; case.mle.len()]);
+        for (mine, theirs) in mu.iter().zip(case.mle) {
+            assert_abs_diff_eq!(mine, theirs, epsilon = 1e-12);
+        }
+    }
+}
+
+#[test]
+fn projections_agree_with_slsqp() {
+    let mut projected = 0;
+    for case in CASES {
+        let Some(expected) = case.projected else {
+            continue;
+        };
+        projected += 1;
+        let mu = project_onto_unit_ball(&case.phi.concat(), 1.0, case.mle);
+        for (mine, theirs) in mu.iter().zip(expected) {
+            assert_abs_diff_eq!(mine, theirs, epsilon = 1e-9);
+        }
+    }
+    assert_eq!(projected, 4);
+}
+
+#[test]
+fn logistic_bounds_agree_with_numpy() {
+    for case in CASES {
+        let theta = case.mle.len() - 1;
+        let parameters = LogisticParameters {
+            gamma: Some(0.5),
+            kappa: Some(8.0),
+            ..LogisticParameters::default()
+        };
+        let mut oracle = Logistic::new(&pricing(theta), parameters);
+        oracle.fit(&labeled(case), 0.05);
+        let mut out = [Bounds::UNKNOWN; 4];
+        for (phi, [estimate, radius, lcb, ucb]) in case.queries {
+            oracle.bounds(&context(0, &phi[..theta]), &mut out);
+            let found = out[phi[theta] as usize - 1];
+            assert_abs_diff_eq!(found.lcb, lcb, epsilon = 1e-9);
+            assert_abs_diff_eq!(found.ucb, ucb, epsilon = 1e-9);
+            assert_abs_diff_eq!(estimate + radius, ucb, epsilon = 1e-9);
+        }
+    }
+}
+
+/// gamma from the formula: the figures' N, d and delta = 0.05 give 13.7297891721475 for N = 12 and 16.0493588368479 for
+/// N = 40 at lambda = 1, d = 3; a scale that makes the radius narrow shows the number.
+#[test]
+fn the_default_gamma_is_the_papers() {
+    for case in CASES.iter().filter(|case| case.mle.len() == 3) {
+        let gamma = if case.labels.len() == 12 {
+            13.7297891721475
+        } else {
+            16.0493588368479
+        };
+        let bounds_with = |gamma| {
+            let parameters = LogisticParameters {
+                gamma,
+                kappa: Some(8.0),
+                radius_scale: 1e-3,
+                ..LogisticParameters::default()
+            };
+            let mut oracle = Logistic::new(&pricing(2), parameters);
+            oracle.fit(&labeled(case), 0.05);
+            let mut out = [Bounds::UNKNOWN; 4];
+            oracle.bounds(&context(0, &[0.3, 0.7]), &mut out);
+            out
+        };
+        for (by_default, given) in bounds_with(None).iter().zip(bounds_with(Some(gamma))) {
+            assert!(by_default.ucb > by_default.lcb);
+            assert_abs_diff_eq!(by_default.ucb, given.ucb, epsilon = 1e-12);
+        }
+    }
+}
+
+/// Refitting as data arrive gives what one fit on all data gives.
+#[test]
+fn growing_data_and_all_data_at_once_agree() {
+    let case = &CASES[2];
+    let instance = pricing(2);
+    let all = labeled(case);
+    let (mut grown, mut at_once) = (
+        Logistic::new(&instance, LogisticParameters::default()),
+        Logistic::new(&instance, LogisticParameters::default()),
+    );
+    let mut data = LabeledData::new(2);
+    for observation in all.since(0) {
+        data.push(
+            &context(0, observation.features),
+            observation.action,
+            observation.converted,
+        );
+        grown.fit(&data, 0.05);
+    }
+    at_once.fit(&all, 0.05);
+    let (mut x, mut y) = ([Bounds::UNKNOWN; 4], [Bounds::UNKNOWN; 4]);
+    for theta in [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]] {
+        grown.bounds(&context(0, &theta), &mut x);
+        at_once.bounds(&context(0, &theta), &mut y);
+        for (x, y) in x.iter().zip(&y) {
+            assert_abs_diff_eq!(x.lcb, y.lcb, epsilon = 1e-10);
+            assert_abs_diff_eq!(x.ucb, y.ucb, epsilon = 1e-10);
+        }
+    }
+}
+
+/// Separable data, one observation, equal labels, tiny and large features: bounds stay bounds.
+#[test]
+fn hard_data_give_bounds_all_the_same() {
+    let instance = pricing(2);
+    let parameters = LogisticParameters {
+        gamma: Some(0.5),
+        ..LogisticParameters::default()
+    };
+    type Draw = fn(usize) -> ([f64; 2], usize, bool);
+    let sets: [(usize, Draw); 6] = [
+        (1, |_| ([0.5, 0.5], 1, true)),
+        (500, |n| ([(n % 7) as f64, 0.0], 1 + n % 4, n % 7 > 3)),
+        (500, |n| ([(n % 5) as f64 / 5.0, 1.0], 1 + n % 4, true)),
+        (500, |n| ([(n % 5) as f64 / 5.0, 1.0], 1 + n % 4, false)),
+        (500, |n| ([1e-8 * (n % 3) as f64, 1e-8], 1, n % 2 == 0)),
+        (500, |n| {
+            ([1e3 * (n % 3) as f64, -1e3], 1 + n % 4, n % 3 == 0)
+        }),
+    ];
+    for (count, draw) in sets {
+        let mut oracle = Logistic::new(&instance, parameters);
+        let mut data = LabeledData::new(2);
+        for n in 0..count {
+            let (theta, action, converted) = draw(n);
+            data.push(&context(0, &theta), action, converted);
+        }
+        oracle.fit(&data, 0.1);
+        let mut out = [Bounds::UNKNOWN; 4];
+        for theta in [[0.0, 0.0], [1.0, 1.0], [1e3, -1e3], [1e-8, 0.0]] {
+            oracle.bounds(&context(0, &theta), &mut out);
+            for Bounds { lcb, ucb } in out {
+                assert!(
+                    0.0 <= lcb && lcb <= ucb && ucb <= 1.0,
+                    "{lcb}..{ucb} at {theta:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Three actions, N = 5 observations: action 1 accepted 2 of 3, action 2 accepted 0 of 2, action 3 untried. delta = 0.5,
+/// |A| = 4: the radius is sqrt(ln(2*5*4/0.5) / m) = sqrt(ln 80 / m), far too wide; a tenth of it is
+/// 0.1 sqrt(4.382026634673881 / 3) = 0.1208584107495748 and 0.1 sqrt(4.382026634673881 / 2) = 0.14802071873.
+#[test]
+fn armed_bounds_by_hand() {
+    let mut data = LabeledData::new(1);
+    for (action, converted) in [(1, true), (2, false), (1, true), (1, false), (2, false)] {
+        data.push(&context(0, &[0.0]), action, converted);
+    }
+    let mut out = [Bounds::UNKNOWN; 3];
+    let mut wide = Armed::stationary(3, 1.0);
+    wide.fit(&data, 0.5);
+    wide.bounds(&context(0, &[0.0]), &mut out);
+    assert_eq!(out, [Bounds::UNKNOWN; 3]);
+    let mut narrow = Armed::stationary(3, 0.1);
+    narrow.fit(&data, 0.5);
+    narrow.bounds(&context(0, &[0.0]), &mut out);
+    assert_abs_diff_eq!(out[0].lcb, 2.0 / 3.0 - 0.1208584107495748, epsilon = 1e-12);
+    assert_abs_diff_eq!(out[0].ucb, 2.0 / 3.0 + 0.1208584107495748, epsilon = 1e-12);
+    assert_eq!(out[1].lcb, 0.0);
+    assert_abs_diff_eq!(out[1].ucb, 0.14802071873007983, epsilon = 1e-12);
+    assert_eq!(out[2], Bounds::UNKNOWN);
+}
+
+/// By step, the same data are one group per step and the logarithm gains a factor H: ln(2*5*2*4/0.5) = ln 160.
+#[test]
+fn armed_by_step_bounds_by_hand() {
+    let mut data = LabeledData::new(1);
+    for (step, action, converted) in [
+        (0, 1, true),
+        (1, 1, false),
+        (0, 1, false),
+        (1, 2, true),
+        (0, 1, true),
+    ] {
+        data.push(&context(step, &[0.0]), action, converted);
+    }
+    let mut oracle = Armed::by_step(3, 2, 0.1);
+    oracle.fit(&data, 0.5);
+    let mut out = [Bounds::UNKNOWN; 3];
+    oracle.bounds(&context(0, &[9.0]), &mut out);
+    let radius = 0.1 * (160f64.ln() / 3.0).sqrt();
+    assert_abs_diff_eq!(out[0].ucb, 2.0 / 3.0 + radius, epsilon = 1e-12);
+    assert_eq!(out[1], Bounds::UNKNOWN);
+    oracle.bounds(&context(1, &[9.0]), &mut out);
+    assert_abs_diff_eq!(out[0].ucb, 0.1 * 160f64.ln().sqrt(), epsilon = 1e-12);
+    assert_abs_diff_eq!(out[1].lcb, 1.0 - 0.1 * 160f64.ln().sqrt(), epsilon = 1e-12);
+}
+
+/// Coverage by simulation: over 400 data sets the interval of every action holds its rho at once in at least 1 - delta
+/// of them. The radius is conservative (the failure rate is far below delta = 0.1), so a correct oracle fails this with
+/// probability below 1e-12; an oracle with a seventh of the radius fails it surely, as the second half shows.
+#[test]
+fn armed_intervals_cover_at_the_stated_level() {
+    let rho = [0.1, 0.35, 0.5, 0.8];
+    let delta = 0.1;
+    let covered = |scale: f64| {
+        let mut rng = common::rng(31);
+        let runs = 400;
+        let hits = (0..runs)
+            .filter(|_| {
+                let mut data = LabeledData::new(1);
+                for _ in 0..300 {
+                    let action = rng.random_range(1..=4usize);
+                    let converted = rng.random::<f64>() < rho[action - 1];
+                    data.push(&context(0, &[0.0]), action, converted);
+                }
+                let mut oracle = Armed::stationary(4, scale);
+                oracle.fit(&data, delta);
+                let mut out = [Bounds::UNKNOWN; 4];
+                oracle.bounds(&context(0, &[0.0]), &mut out);
+                out.iter()
+                    .zip(rho)
+                    .all(|(b, rho)| b.lcb <= rho && rho <= b.ucb)
+            })
+            .count();
+        hits as f64 / runs as f64
+    };
+    assert!(covered(1.0) >= 1.0 - delta);
+    assert!(covered(0.15) < 1.0 - delta);
+}
+
+#[test]
+fn every_oracle_starts_from_ignorance_and_refuses_bad_parameters() {
+    let instance = pricing(2);
+    let specs = [
+        OracleSpec::Armed { radius_scale: 1.0 },
+        OracleSpec::ArmedByStep { radius_scale: 1.0 },
+        OracleSpec::Logistic(LogisticParameters::default()),
+        OracleSpec::Known,
+    ];
+    for spec in specs {
+        let mut oracle = spec.check("oracle").unwrap().build(&instance);
+        let mut out = [Bounds { lcb: 0.5, ucb: 0.5 }; 4];
+        oracle.bounds(&context(1, &[0.2, 0.4]), &mut out);
+        assert_eq!(out, [Bounds::UNKNOWN; 4], "{oracle:?}");
+        if spec != OracleSpec::Known {
+            oracle.fit(&LabeledData::new(2), 0.1);
+            oracle.bounds(&context(1, &[0.2, 0.4]), &mut out);
+            assert_eq!(out, [Bounds::UNKNOWN; 4], "{oracle:?} without data");
+        }
+    }
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let parameters = LogisticParameters {
+            lambda: bad,
+            ..LogisticParameters::default()
+        };
+        let error = OracleSpec::Logistic(parameters)
+            .check("policies[1].oracle")
+            .unwrap_err();
+        assert_eq!(error.field, "policies[1].oracle.lambda");
+    }
+}
