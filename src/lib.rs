@@ -45,7 +45,7 @@
 //! let mut document = Document::parse("paper-auction.toml".as_ref(), text)?;
 //! document.set_whole("study", "replications", 2, "--replications");
 //! let study = Study::from_document(&document)?;
-//! let outcome = sim::run(&study, &mut Dense, &mut |_| {})?;
+//! let outcome = sim::run(&study, &mut Dense, &mut ())?;
 //! assert!((outcome.optimum.table.start(5) - 9.214368).abs() < 1e-6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

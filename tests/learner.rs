@@ -256,7 +256,7 @@ fn studies_have_the_regret_of_the_numpy_implementation() {
     ];
     for name in ["paper-auction", "paper-pricing"] {
         let study = study(name, |_| {});
-        let outcome = sim::run(&study, &mut Dense, &mut |_| {}).unwrap();
+        let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
         for (policy, regret) in outcome.policies.iter().zip(outcome.regrets()) {
             let Some(figure) = figures.iter().find(|f| (f.0, f.1) == (name, &policy.name)) else {
                 continue;

@@ -281,7 +281,7 @@ fn monte_carlo_reward_of_the_clairvoyant_is_opt() {
             document.set_whole("study", "replications", 100, "test");
             document.choose_policies(&["clairvoyant".into()], "test");
         });
-        let outcome = sim::run(&study, &mut Dense, &mut |_| {}).unwrap();
+        let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
         let last = outcome.regrets()[0].cumulative[99];
         let estimate_error = outcome.optimum.estimate.as_ref().map_or(0.0, |estimate| {
             outcome

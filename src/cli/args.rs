@@ -20,6 +20,8 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Compute the optimum of an instance with conversion probabilities known.
     Solve(SolveArgs),
+    /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
+    Devices,
     /// List the study files that come with the program, or print one, ready to edit.
     Presets {
         /// The preset to print.
@@ -100,7 +102,10 @@ pub struct MachineArgs {
     /// Where Optimistic-DP runs.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
-    /// Precision of Optimistic-DP. Default: f64 on the CPU.
+    /// Graphics adapter, by its number in `cbwk-gpu devices` or a part of its name.
+    #[arg(long, value_name = "NAME-OR-INDEX")]
+    pub adapter: Option<String>,
+    /// Precision of Optimistic-DP. Default: f64 on the CPU, f32 on a GPU.
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
     /// Worker threads. Default: one per core.
@@ -117,11 +122,11 @@ pub struct MachineArgs {
 /// Where Optimistic-DP runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
-    /// The best for the problem on this machine.
+    /// A real GPU where there is one and it gains, the CPU elsewhere.
     Auto,
-    /// The processor.
+    /// The CPU.
     Cpu,
-    /// A graphics adapter.
+    /// The best graphics adapter, software ones included.
     Gpu,
 }
 

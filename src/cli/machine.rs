@@ -4,22 +4,57 @@ use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision};
 use crate::dp::cpu::Dense;
-use crate::dp::{Backend, BackendError};
+use crate::dp::gpu::{AdapterSummary, Adapters, Gpu};
+use crate::dp::{Auto, Backend, BackendError};
 use crate::error::InputError;
 use crate::study::{Document, nearest_preset, preset};
 
 /// The backend asked for, ready to solve.
 pub fn backend(args: &MachineArgs) -> Result<Box<dyn Backend>, BackendError> {
-    let unavailable = |backend: &str, reason: &str| {
-        Err(BackendError::Unavailable {
-            backend: backend.into(),
-            reason: reason.into(),
-        })
+    let f64 = args.precision == Some(Precision::F64);
+    match args.backend {
+        BackendChoice::Gpu => Ok(Box::new(Gpu::open(args.adapter.as_deref(), f64)?)),
+        BackendChoice::Auto => auto(args, f64),
+        BackendChoice::Cpu => cpu(args),
+    }
+}
+
+fn cpu(args: &MachineArgs) -> Result<Box<dyn Backend>, BackendError> {
+    if args.precision == Some(Precision::F32) {
+        return Err(BackendError::Unavailable {
+            backend: "cpu".into(),
+            reason: "it computes in f64 only (asked for f32)".into(),
+        });
+    }
+    Ok(Box::new(Dense))
+}
+
+/// A real GPU beside the CPU, where there is one; software adapters never.
+fn auto(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+    let adapters = Adapters::find_modern();
+    if !adapters.summaries().any(AdapterSummary::is_worth_trying) {
+        return cpu(args);
+    }
+    let open = || -> Result<Auto, BackendError> {
+        let (summary, adapter) = adapters.take(args.adapter.as_deref())?;
+        let gpu = Gpu::open_adapter(summary, &adapter, f64)?;
+        let quiet = args.quiet;
+        let warn = move |text: &str| warning(quiet, text);
+        Auto::calibrated(Box::new(Dense), Box::new(gpu), warn)
     };
-    match (args.backend, args.precision) {
-        (BackendChoice::Gpu, _) => unavailable("gpu", "this build computes on the CPU only"),
-        (_, Some(Precision::F32)) => unavailable("cpu", "it computes in f64 only (asked for f32)"),
-        _ => Ok(Box::new(Dense)),
+    match open() {
+        Ok(auto) => Ok(Box::new(auto)),
+        Err(error) => {
+            warning(args.quiet, &format!("{error}; continuing on the CPU"));
+            cpu(args)
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "warnings go to standard error")]
+fn warning(quiet: bool, text: &str) {
+    if !quiet {
+        eprintln!("warning: {text}");
     }
 }
 

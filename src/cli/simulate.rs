@@ -7,8 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::{Format, SimulateArgs};
 use super::machine;
-use crate::report::{self, ResultsFolder, json};
-use crate::sim;
+use crate::dp::{BackendError, Report};
+use crate::error::OutputError;
+use crate::report::{self, GrowingFile, ResultsFolder, json};
+use crate::sim::{self, FinishedWave, Observer, RunError};
 use crate::study::{Document, Study};
 
 /// Runs the command.
@@ -27,10 +29,14 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         machine::note(&args.machine, note);
     }
 
-    let bar = progress_bar(args, &study);
-    let mut progress = |episodes: usize| bar.inc(episodes as u64);
-    let outcome = sim::run(&study, backend.as_mut(), &mut progress)?;
-    bar.finish_and_clear();
+    let mut watcher = Watcher {
+        bar: progress_bar(args, &study),
+        episodes: GrowingFile::start(&folder, "episodes.csv", report::csv::EPISODES_HEADER)?,
+    };
+    let outcome = sim::run(&study, backend.as_mut(), &mut watcher);
+    watcher.bar.finish_and_clear();
+    let outcome = outcome.map_err(|error| watcher.explain(error))?;
+    watcher.episodes.finish()?;
 
     let writing = Instant::now();
     let regrets = outcome.regrets();
@@ -41,7 +47,6 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         study.instance.horizon(),
         study.replications
     );
-    folder.write("episodes.csv", report::csv::episodes(&outcome).as_bytes())?;
     folder.write(
         "summary.csv",
         report::csv::summary(&names, &regrets).as_bytes(),
@@ -53,9 +58,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     folder.write("study.toml", resolved_text(&study)?.as_bytes())?;
     let run = json::Run {
         command: command_line(),
-        backend: backend.name().into(),
-        adapter: None,
-        precision: "f64".into(),
+        report: backend.report(),
         threads,
         total: start.elapsed(),
         output: writing.elapsed(),
@@ -67,7 +70,16 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     match args.machine.format {
         Format::Json => out.write_all(run_json.as_bytes())?,
         Format::Table => {
-            let setting = format!("{} {}, {threads} threads", run.backend, run.precision);
+            let Report {
+                backend,
+                precision,
+                adapter,
+                ..
+            } = &run.report;
+            let adapter = adapter
+                .as_ref()
+                .map_or(String::new(), |name| format!(" on {name}"));
+            let setting = format!("{backend} {precision}{adapter}, {threads} threads");
             let table = report::table::study(&name, &setting, &study, &outcome, &regrets);
             write!(out, "{table}")?;
             writeln!(
@@ -79,6 +91,35 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Moves the progress bar, and writes every wave to disk as it comes.
+struct Watcher {
+    bar: ProgressBar,
+    episodes: GrowingFile,
+}
+
+impl Observer for Watcher {
+    fn episode(&mut self, replications: usize) {
+        self.bar.inc(replications as u64);
+    }
+
+    fn wave(&mut self, wave: &FinishedWave) -> Result<(), OutputError> {
+        self.episodes.append(&report::csv::episodes(wave))
+    }
+}
+
+impl Watcher {
+    /// An early end, with the place of what is finished.
+    fn explain(&self, error: RunError) -> anyhow::Error {
+        match error {
+            RunError::Backend(error) => anyhow::Error::from(BackendError::Ended {
+                reason: error.to_string(),
+                finished: self.episodes.partial().display().to_string(),
+            }),
+            RunError::Output(error) => error.into(),
+        }
+    }
 }
 
 fn apply_overrides(args: &SimulateArgs, document: &mut Document) {

@@ -59,7 +59,8 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
                 "version": env!("CARGO_PKG_VERSION"),
                 "instance": name,
                 "horizon": instance.horizon(),
-                "backend": backend.name(),
+                "backend": backend.report().backend,
+                "precision": backend.report().precision,
                 "exact": optimum.estimate.is_none(),
             });
             let fields = object.as_object_mut().context("made as an object")?;

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::gpu::Traffic;
 use super::{Problem, ValueTable};
 
 /// A solver of batches of problems, one per replication, of the same shape or not.
@@ -11,10 +12,36 @@ pub trait Backend: Send {
 
     /// Value tables of all problems, in their order.
     fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError>;
+
+    /// What did the work, for `run.json`.
+    fn report(&self) -> Report {
+        Report {
+            backend: self.name().into(),
+            precision: "f64".into(),
+            adapter: None,
+            driver: None,
+            traffic: None,
+        }
+    }
+}
+
+/// What did the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// `cpu` or `gpu`.
+    pub backend: String,
+    /// `f64` or `f32`.
+    pub precision: String,
+    /// Name of the adapter, where there is one.
+    pub adapter: Option<String>,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// What was moved to and from it.
+    pub traffic: Option<Traffic>,
 }
 
 /// Why a backend cannot do its work (layer: dp).
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum BackendError {
     /// The backend that was asked for cannot run here.
     #[error("backend {backend} cannot run here: {reason}")]
@@ -23,5 +50,49 @@ pub enum BackendError {
         backend: String,
         /// The reason.
         reason: String,
+    },
+    /// The problem does not fit.
+    #[error("{what} needs {bytes} where the adapter allows {limit}; reduce {reduce}")]
+    TooLarge {
+        /// What is too large.
+        what: String,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        limit: u64,
+        /// What to reduce.
+        reduce: String,
+    },
+    /// The device is gone.
+    #[error("the graphics device was lost: {reason}")]
+    Lost {
+        /// The driver's words.
+        reason: String,
+    },
+    /// The device did not answer in time.
+    #[error("the graphics device did not answer within {seconds:.0} s")]
+    Timeout {
+        /// How long it was waited for.
+        seconds: f64,
+    },
+    /// The device has no memory left.
+    #[error("the graphics device is out of memory: {reason}")]
+    OutOfMemory {
+        /// The driver's words.
+        reason: String,
+    },
+    /// The device or its interface refused a command.
+    #[error("the graphics device refused a command: {reason}")]
+    Rejected {
+        /// The interface's words.
+        reason: String,
+    },
+    /// A study ended early.
+    #[error("{reason}; finished waves are in {finished}")]
+    Ended {
+        /// What happened.
+        reason: String,
+        /// The file with what is finished.
+        finished: String,
     },
 }

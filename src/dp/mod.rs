@@ -1,12 +1,16 @@
 //! Optimistic-DP (Algorithm 2): the problem as flat arrays, the value table, and the backends that fill it.
 
+mod auto;
 mod backend;
+mod calibration;
 pub mod cpu;
+pub mod gpu;
 mod problem;
 mod sample;
 mod table;
 
-pub use backend::{Backend, BackendError};
+pub use auto::{Auto, CostLine};
+pub use backend::{Backend, BackendError, Report};
 pub use problem::{Coefficients, Problem};
 pub use sample::{ContextSample, WeightedEntries};
 pub use table::ValueTable;

@@ -39,6 +39,16 @@ impl ValueTable {
         self.row(0)[b as usize]
     }
 
+    /// Sets row `h`; rounding that would make values fall in b is smoothed out (Lemma 1).
+    pub(super) fn fill_monotone(&mut self, h: usize, values: impl Iterator<Item = f64>) {
+        let row = &mut self.values[h * self.width..(h + 1) * self.width];
+        let mut previous = 0.0f64;
+        for (slot, value) in row.iter_mut().zip(values) {
+            previous = previous.max(value);
+            *slot = previous;
+        }
+    }
+
     /// Row `h` to be written, and row `h + 1`.
     pub(super) fn step(&mut self, h: usize) -> (&mut [f64], &[f64]) {
         let (head, tail) = self.values.split_at_mut((h + 1) * self.width);

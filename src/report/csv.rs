@@ -3,34 +3,37 @@
 use std::fmt::Write;
 
 use crate::dp::ValueTable;
-use crate::sim::{Outcome, RegretSummary, cumulative_regret};
+use crate::sim::{FinishedWave, RegretSummary, cumulative_regret};
 
-/// `episodes.csv`: one line per policy, replication and episode.
-pub fn episodes(outcome: &Outcome) -> String {
-    let mut text = String::from(
-        "policy,replication,episode,b_t,reward,opt,regret,cumulative_regret,spent,expected_regret\n",
-    );
-    let opt = outcome.opt();
-    for policy in &outcome.policies {
-        let name = quoted(&policy.name);
-        for (r, episodes) in policy.episodes.iter().enumerate() {
-            let cumulative = cumulative_regret(episodes.iter().map(|e| e.reward), &opt);
-            for (t, (episode, cumulative)) in episodes.iter().zip(cumulative).enumerate() {
-                let (b_t, opt) = (outcome.budgets[t], opt[t]);
-                let expected = episode
-                    .expected
-                    .map_or(String::new(), |e| (opt - e).to_string());
-                writeln!(
-                    text,
-                    "{name},{},{},{b_t},{},{opt},{},{cumulative},{},{expected}",
-                    r + 1,
-                    t + 1,
-                    episode.reward,
-                    opt - episode.reward,
-                    episode.spent,
-                )
-                .expect("writing to a string");
-            }
+/// The header of `episodes.csv`.
+pub const EPISODES_HEADER: &str =
+    "policy,replication,episode,b_t,reward,opt,regret,cumulative_regret,spent,expected_regret\n";
+
+/// Lines of `episodes.csv`: one per replication and episode of a finished wave.
+pub fn episodes(wave: &FinishedWave) -> String {
+    let mut text = String::new();
+    let name = quoted(wave.policy);
+    let opt: Vec<f64> = wave
+        .budgets
+        .iter()
+        .map(|&b| wave.optimum.table.start(b))
+        .collect();
+    for (r, episodes) in (wave.first + 1..).zip(wave.episodes) {
+        let cumulative = cumulative_regret(episodes.iter().map(|e| e.reward), &opt);
+        for (t, (episode, cumulative)) in episodes.iter().zip(cumulative).enumerate() {
+            let (b_t, opt) = (wave.budgets[t], opt[t]);
+            let expected = episode
+                .expected
+                .map_or(String::new(), |e| (opt - e).to_string());
+            writeln!(
+                text,
+                "{name},{r},{},{b_t},{},{opt},{},{cumulative},{},{expected}",
+                t + 1,
+                episode.reward,
+                opt - episode.reward,
+                episode.spent,
+            )
+            .expect("writing to a string");
         }
     }
     text

@@ -69,11 +69,59 @@ impl ResultsFolder {
     }
 }
 
-/// Writes a file under another name and then gives it its own, so that it is there whole or not at all.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
+/// A file that is written piece by piece under the name NAME.partial, and gets its name when it is complete.
+#[derive(Debug)]
+pub struct GrowingFile {
+    file: fs::File,
+    partial: PathBuf,
+    path: PathBuf,
+}
+
+impl GrowingFile {
+    /// Starts the file with its first piece.
+    pub fn start(folder: &ResultsFolder, name: &str, head: &str) -> Result<Self, OutputError> {
+        let path = folder.path.join(name);
+        let partial = partial_name(&path);
+        let file =
+            fs::File::create(&partial).map_err(|error| OutputError::unwritable(&partial, error))?;
+        let mut growing = Self {
+            file,
+            partial,
+            path,
+        };
+        growing.append(head)?;
+        Ok(growing)
+    }
+
+    /// Adds a piece, which is on disk when this returns.
+    pub fn append(&mut self, text: &str) -> Result<(), OutputError> {
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .map_err(|error| OutputError::unwritable(&self.partial, error))
+    }
+
+    /// The file is complete.
+    pub fn finish(self) -> Result<(), OutputError> {
+        fs::rename(&self.partial, &self.path)
+            .map_err(|error| OutputError::unwritable(&self.path, error))
+    }
+
+    /// Where the pieces are until the file is complete.
+    pub fn partial(&self) -> &Path {
+        &self.partial
+    }
+}
+
+fn partial_name(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".partial");
-    let partial = path.with_file_name(name);
+    path.with_file_name(name)
+}
+
+/// Writes a file under another name and then gives it its own, so that it is there whole or not at all.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
+    let partial = partial_name(path);
     let write = || -> std::io::Result<()> {
         let mut file = fs::File::create(&partial)?;
         file.write_all(content)?;

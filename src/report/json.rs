@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::dp::Report;
 use crate::sim::{Optimum, Outcome, RegretSummary};
 use crate::study::Study;
 
@@ -12,12 +13,8 @@ use crate::study::Study;
 pub struct Run {
     /// The command line.
     pub command: String,
-    /// Name of the backend.
-    pub backend: String,
-    /// Name of the adapter, where there is one.
-    pub adapter: Option<String>,
-    /// `f64` or `f32`.
-    pub precision: String,
+    /// What did the work.
+    pub report: Report,
     /// Worker threads.
     pub threads: usize,
     /// Wall time from start to the writing of this file.
@@ -49,9 +46,10 @@ pub fn run(run: &Run, study: &Study, outcome: &Outcome, regrets: &[RegretSummary
         "version": env!("CARGO_PKG_VERSION"),
         "command": run.command,
         "seed": study.seed,
-        "backend": run.backend,
-        "adapter": run.adapter,
-        "precision": run.precision,
+        "backend": run.report.backend,
+        "adapter": run.report.adapter,
+        "driver": run.report.driver,
+        "precision": run.report.precision,
         "threads": run.threads,
         "episodes": study.episodes,
         "horizon": study.instance.horizon(),
@@ -67,6 +65,11 @@ pub fn run(run: &Run, study: &Study, outcome: &Outcome, regrets: &[RegretSummary
             "expected": phases.expected.as_secs_f64(),
             "output": run.output.as_secs_f64(),
         },
+        "gpu": run.report.traffic.map(|traffic| json!({
+            "dispatches": traffic.dispatches,
+            "bytes_up": traffic.bytes_up,
+            "bytes_down": traffic.bytes_down,
+        })),
         "peak_memory_bytes": peak_memory(),
         "policies": policies,
     });

@@ -6,4 +6,4 @@ pub mod json;
 pub mod plot;
 pub mod table;
 
-pub use folder::{RESULT_FILES, ResultsFolder, write_whole};
+pub use folder::{GrowingFile, RESULT_FILES, ResultsFolder, write_whole};

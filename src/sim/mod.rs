@@ -15,6 +15,6 @@ pub use fluid::fluid_bounds;
 pub use influence::standard_errors;
 pub use optimum::{Estimate, Optimum};
 pub use regret::{BAND, MeanAndError, RegretSummary, cumulative_regret};
-pub use run::{Outcome, Phases, PolicyOutcome, run};
+pub use run::{FinishedWave, Observer, Outcome, Phases, PolicyOutcome, RunError, run};
 pub use streams::{Purpose, Streams};
 pub use world::{EpisodeOutcome, World};

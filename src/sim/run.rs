@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use thiserror::Error;
 
 use super::expected::Evaluator;
 use super::{EpisodeOutcome, Optimum, Purpose, Streams, World};
 use crate::dp::cpu::Dense;
 use crate::dp::{Backend, BackendError, Problem};
+use crate::error::OutputError;
 use crate::policy::{Policy, PolicyStreams, Workplace};
 use crate::study::{NamedPolicy, Study};
 
@@ -70,12 +72,52 @@ struct Replication {
     expected: Option<Vec<f64>>,
 }
 
-/// Runs a study. `progress` is called after each episode with the number of replications that have finished it.
+/// Sees a study's results as they come.
+pub trait Observer {
+    /// So many replications have finished another episode.
+    fn episode(&mut self, _replications: usize) {}
+
+    /// A wave is finished: the outcomes of consecutive replications, from number `first` (0-based) on.
+    fn wave(&mut self, _wave: &FinishedWave) -> Result<(), OutputError> {
+        Ok(())
+    }
+}
+
+/// Sees nothing.
+impl Observer for () {}
+
+/// A finished wave and what it is measured against.
+#[derive(Debug)]
+pub struct FinishedWave<'a> {
+    /// The policy's name.
+    pub policy: &'a str,
+    /// Number of the first replication, 0-based.
+    pub first: usize,
+    /// Outcomes, `[replication][episode]`.
+    pub episodes: &'a [Vec<EpisodeOutcome>],
+    /// B_1, ..., B_T.
+    pub budgets: &'a [u32],
+    /// opt and UB per budget.
+    pub optimum: &'a Optimum,
+}
+
+/// Why a study ended early.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Results could not be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Runs a study.
 pub fn run(
     study: &Study,
     backend: &mut dyn Backend,
-    progress: &mut dyn FnMut(usize),
-) -> Result<Outcome, BackendError> {
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
     let streams = Streams::new(study.seed);
     let mut phases = Phases::default();
     let optimum = timed(&mut phases.optimum, || optimum_of(study, &streams))?;
@@ -100,8 +142,15 @@ pub fn run(
             let mut wave: Vec<Replication> = wave
                 .map(|r| Replication::new(policy, number, &place, &streams, r as u64))
                 .collect();
-            run_wave(study, &budgets, &mut wave, backend, &mut phases, progress)?;
+            run_wave(study, &budgets, &mut wave, backend, &mut phases, observer)?;
             episodes.extend(wave.into_iter().map(|replication| replication.outcomes));
+            observer.wave(&FinishedWave {
+                policy: &policy.name,
+                first,
+                episodes: &episodes[first..],
+                budgets: &budgets,
+                optimum: &optimum,
+            })?;
         }
         policies.push(PolicyOutcome {
             name: policy.name.clone(),
@@ -124,7 +173,7 @@ fn run_wave(
     wave: &mut [Replication],
     backend: &mut dyn Backend,
     phases: &mut Phases,
-    progress: &mut dyn FnMut(usize),
+    observer: &mut dyn Observer,
 ) -> Result<(), BackendError> {
     let instance = &study.instance;
     let evaluator = evaluator_of(study, wave);
@@ -154,7 +203,7 @@ fn run_wave(
             changed.for_each(|r| r.policy.evaluate_bounds());
         });
         timed(&mut phases.dp, || plan(wave, backend))?;
-        progress(wave.len());
+        observer.episode(wave.len());
     }
     Ok(())
 }

@@ -1,0 +1,66 @@
+//! `cbwk-gpu devices`.
+
+use std::io::Write;
+
+use crate::dp::gpu::{AdapterSummary, Adapters};
+
+/// Prints what adapters there are and what `auto` makes of them.
+pub fn devices() -> anyhow::Result<()> {
+    let adapters = Adapters::find();
+    let mut out = std::io::stdout().lock();
+    let mut count = 0;
+    for (i, adapter) in adapters.summaries().enumerate() {
+        count += 1;
+        writeln!(out, "{i}: {}", adapter.name)?;
+        writeln!(out, "   type     {}", adapter.kind())?;
+        writeln!(out, "   backend  {:?}", adapter.api)?;
+        writeln!(out, "   driver   {}", adapter.driver)?;
+        writeln!(
+            out,
+            "   limits   {} per binding, {} per buffer, {} workgroups per axis, 64-bit shaders: {}",
+            size(adapter.limits.binding_bytes),
+            size(adapter.limits.buffer_bytes),
+            adapter.limits.workgroups,
+            if adapter.f64 { "yes" } else { "no" },
+        )?;
+        if let Some(reason) = &adapter.unusable {
+            writeln!(out, "   unusable {reason}")?;
+        }
+    }
+    if count == 0 {
+        writeln!(
+            out,
+            "no graphics adapter found: no Vulkan, Metal, Direct3D 12 or OpenGL driver answers"
+        )?;
+    }
+    writeln!(out, "\n{}", verdict(adapters.summaries()))?;
+    Ok(())
+}
+
+/// What `--backend auto` would take, and why.
+fn verdict<'a>(adapters: impl Iterator<Item = &'a AdapterSummary> + Clone) -> String {
+    let mut usable = adapters.clone().filter(|a| a.is_worth_trying());
+    if let Some(best) = usable.next() {
+        return format!(
+            "--backend auto takes {} for batches that a calibration at the start finds faster there, the CPU for the others.",
+            best.name
+        );
+    }
+    let why = if adapters.clone().next().is_none() {
+        "there is no adapter"
+    } else if adapters.clone().all(|a| !a.is_hardware()) {
+        "software adapters compute on the same CPU, only slower (--backend gpu takes them)"
+    } else {
+        "no adapter can run the shaders"
+    };
+    format!("--backend auto takes the CPU: {why}.")
+}
+
+/// Bytes in the largest unit that divides them well.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
+        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+    }
+}

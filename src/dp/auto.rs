@@ -1,0 +1,143 @@
+//! `--backend auto`: the GPU where it gains, the CPU elsewhere, and the CPU for good once the GPU has failed.
+//!
+//! The rule: both backends solve two problems of the same shape and different size before the study starts; a straight
+//! line, seconds = overhead + candidates / rate, is drawn through the two times of each; a batch goes to the GPU where
+//! its line is lower. Nothing is guessed from names.
+
+use std::time::Instant;
+
+use super::calibration::probe;
+use super::{Backend, BackendError, Problem, Report, ValueTable};
+
+/// Seconds as a line in the number of candidates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CostLine {
+    /// Seconds of an empty batch.
+    pub overhead: f64,
+    /// Candidates per second.
+    pub rate: f64,
+}
+
+impl CostLine {
+    /// The line through two measurements (candidates, seconds), the second of the larger problem.
+    pub fn through(small: (f64, f64), large: (f64, f64)) -> Self {
+        let seconds_per_candidate = ((large.1 - small.1) / (large.0 - small.0)).max(1e-15);
+        Self {
+            overhead: (small.1 - small.0 * seconds_per_candidate).max(0.0),
+            rate: 1.0 / seconds_per_candidate,
+        }
+    }
+
+    /// Predicted seconds.
+    pub fn seconds(&self, candidates: f64) -> f64 {
+        self.overhead + candidates / self.rate
+    }
+
+    /// Measures a backend; the first solve, which compiles, is not counted.
+    pub fn measure(backend: &mut dyn Backend) -> Result<Self, BackendError> {
+        let mut times = Vec::new();
+        for contexts in [256, 8192] {
+            let (sample, coefficients) = probe(contexts);
+            let problem = Problem {
+                sample: &sample,
+                coefficients: &coefficients,
+                budget_max: 31,
+                cap: Some(1.0),
+            };
+            backend.solve(&[problem])?;
+            let start = Instant::now();
+            backend.solve(&[problem])?;
+            times.push((problem.candidates() as f64, start.elapsed().as_secs_f64()));
+        }
+        Ok(Self::through(times[0], times[1]))
+    }
+}
+
+/// Two backends and the lines that choose between them.
+pub struct Auto {
+    cpu: Box<dyn Backend>,
+    gpu: Box<dyn Backend>,
+    cpu_line: CostLine,
+    gpu_line: CostLine,
+    gpu_failed: bool,
+    gpu_used: bool,
+    warn: Box<dyn FnMut(&str) + Send>,
+}
+
+impl std::fmt::Debug for Auto {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(
+            f,
+            "Auto {{ cpu: {:?}, gpu: {:?} }}",
+            self.cpu_line, self.gpu_line
+        )
+    }
+}
+
+impl Auto {
+    /// Chooses between two backends by their measured lines; `warn` is told once if the GPU fails.
+    pub fn new(
+        cpu: (Box<dyn Backend>, CostLine),
+        gpu: (Box<dyn Backend>, CostLine),
+        warn: impl FnMut(&str) + Send + 'static,
+    ) -> Self {
+        Self {
+            cpu: cpu.0,
+            gpu: gpu.0,
+            cpu_line: cpu.1,
+            gpu_line: gpu.1,
+            gpu_failed: false,
+            gpu_used: false,
+            warn: Box::new(warn),
+        }
+    }
+
+    /// Measures both backends first.
+    pub fn calibrated(
+        mut cpu: Box<dyn Backend>,
+        mut gpu: Box<dyn Backend>,
+        warn: impl FnMut(&str) + Send + 'static,
+    ) -> Result<Self, BackendError> {
+        let lines = (
+            CostLine::measure(cpu.as_mut())?,
+            CostLine::measure(gpu.as_mut())?,
+        );
+        Ok(Self::new((cpu, lines.0), (gpu, lines.1), warn))
+    }
+
+    /// Whether a batch of so many candidates goes to the GPU.
+    pub fn prefers_gpu(&self, candidates: u64) -> bool {
+        let candidates = candidates as f64;
+        !self.gpu_failed && self.gpu_line.seconds(candidates) < self.cpu_line.seconds(candidates)
+    }
+}
+
+impl Backend for Auto {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
+        if self.prefers_gpu(batch.iter().map(Problem::candidates).sum()) {
+            match self.gpu.solve(batch) {
+                Ok(tables) => {
+                    self.gpu_used = true;
+                    return Ok(tables);
+                }
+                Err(error) => {
+                    self.gpu_failed = true;
+                    (self.warn)(&format!("{error}; continuing on the CPU"));
+                }
+            }
+        }
+        self.cpu.solve(batch)
+    }
+
+    fn report(&self) -> Report {
+        if self.gpu_used {
+            self.gpu.report()
+        } else {
+            self.cpu.report()
+        }
+    }
+}

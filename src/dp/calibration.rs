@@ -1,0 +1,43 @@
+//! A problem made for measuring: pricing with four prices and contexts without structure.
+
+use super::{Coefficients, ContextSample};
+use crate::model::{
+    ApplicationSpec, BudgetSpec, ContextRows, ContextsSpec, ConversionSpec, InstanceSpec, LawSpec,
+};
+
+/// A sample of `contexts` contexts at each of 16 steps, and bounds for it.
+pub fn probe(contexts: usize) -> (ContextSample, Coefficients) {
+    let horizon = 16;
+    let prices = vec![0.25, 0.5, 0.75, 1.0];
+    let spec = InstanceSpec {
+        horizon,
+        budget: BudgetSpec::Constant { value: 16 },
+        application: ApplicationSpec::Pricing { prices },
+        reward_max: None,
+        contexts: ContextsSpec {
+            law: LawSpec::Box {
+                low: vec![0.0],
+                high: vec![1.0],
+            },
+            no_arrival: vec![],
+        },
+        conversion: ConversionSpec::Armed {
+            probabilities: vec![0.5; 4],
+        },
+    };
+    let instance = spec.check().expect("the probe is a valid instance");
+    let mut rows = ContextRows::new(horizon, 1);
+    for i in 0..contexts * horizon {
+        rows.push(Some(&[i as f64]));
+    }
+    let sample = ContextSample::of_rows(&instance, &rows, false);
+    let mut coefficients = Coefficients::default();
+    coefficients.resize_for(&sample);
+    // Multiples of the golden ratio, which spread evenly without repeating.
+    let spread = |i: usize| (i as f64 * 0.618_033_988_749_894_9).fract();
+    for pair in 0..coefficients.gain.len() {
+        coefficients.gain[pair] = spread(pair) * sample.rewards()[pair];
+        coefficients.lcb[pair] = spread(pair) * spread(3 * pair + 1);
+    }
+    (sample, coefficients)
+}

@@ -1,0 +1,177 @@
+//! The shaders and the constants they are compiled with.
+
+use crate::dp::Problem;
+
+/// Costs up to this are handled by the narrow shader.
+const NARROW_COSTS: u32 = 4;
+
+/// Costs up to this are handled at all.
+pub const COST_LIMIT: u32 = 255;
+
+/// Actions up to this are handled by the narrow shader, which counts them in a byte.
+const NARROW_ACTIONS: usize = 255;
+
+/// A shader with its constants: what a pipeline is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// `bellman.wgsl`: f32, costs up to `costs`, gaps in registers.
+    Narrow {
+        /// Vectors of four budgets in a tile.
+        tile_vectors: u32,
+        /// Costs 1..=costs.
+        costs: u32,
+        /// Threads in a workgroup.
+        threads: u32,
+    },
+    /// `bellman_wide.wgsl`: f32, any costs up to 255.
+    Wide {
+        /// Vectors of four budgets in a tile.
+        tile_vectors: u32,
+        /// Threads in a workgroup.
+        threads: u32,
+    },
+    /// `bellman_f64.wgsl`: f64, any costs up to 255.
+    F64 {
+        /// Threads in a workgroup.
+        threads: u32,
+    },
+}
+
+impl Kernel {
+    /// The kernel for a batch.
+    pub fn for_batch(batch: &[Problem], threads: u32, f64: bool) -> Self {
+        if f64 {
+            return Self::F64 { threads };
+        }
+        let widest = batch.iter().map(|p| p.budget_max + 1).max().unwrap_or(1);
+        let tile_vectors = if widest <= 8 { 2 } else { 8 };
+        let costs = batch.iter().map(cost_max).max().unwrap_or(1);
+        let actions = batch.iter().map(|p| p.sample.actions()).max().unwrap_or(1);
+        match costs {
+            0..=1 if actions <= NARROW_ACTIONS => Self::Narrow {
+                tile_vectors,
+                costs: 1,
+                threads,
+            },
+            2..=NARROW_COSTS if actions <= NARROW_ACTIONS => Self::Narrow {
+                tile_vectors,
+                costs: NARROW_COSTS,
+                threads,
+            },
+            _ => Self::Wide {
+                tile_vectors,
+                threads,
+            },
+        }
+    }
+
+    /// File stem and entry point.
+    pub fn entry_point(&self) -> &'static str {
+        match self {
+            Self::Narrow { .. } => "bellman",
+            Self::Wide { .. } => "bellman_wide",
+            Self::F64 { .. } => "bellman_f64",
+        }
+    }
+
+    /// The shader's text with its constants set.
+    pub fn source(&self) -> String {
+        match *self {
+            Self::Narrow {
+                tile_vectors,
+                costs,
+                threads,
+            } => {
+                let text = include_str!("../../../shaders/bellman.wgsl");
+                let text = set(text, "TILE_VECTORS", tile_vectors);
+                set(&set(&text, "COSTS", costs), "THREADS", threads)
+            }
+            Self::Wide {
+                tile_vectors,
+                threads,
+            } => {
+                let text = include_str!("../../../shaders/bellman_wide.wgsl");
+                set(&set(text, "TILE_VECTORS", tile_vectors), "THREADS", threads)
+            }
+            Self::F64 { threads } => {
+                let text = include_str!("../../../shaders/bellman_f64.wgsl");
+                set(text, "THREADS", threads)
+            }
+        }
+    }
+
+    /// Whether gaps are kept in registers and actions sorted by cost.
+    pub fn is_narrow(&self) -> bool {
+        matches!(self, Self::Narrow { .. })
+    }
+
+    /// Whether the shader computes in 64 bits.
+    pub fn is_f64(&self) -> bool {
+        matches!(self, Self::F64 { .. })
+    }
+
+    /// Threads in a workgroup.
+    pub fn threads(&self) -> u32 {
+        match *self {
+            Self::Narrow { threads, .. } | Self::Wide { threads, .. } | Self::F64 { threads } => {
+                threads
+            }
+        }
+    }
+
+    /// Budgets in a tile.
+    pub fn tile(&self) -> u32 {
+        match *self {
+            Self::Narrow { tile_vectors, .. } | Self::Wide { tile_vectors, .. } => 4 * tile_vectors,
+            Self::F64 { .. } => 16,
+        }
+    }
+
+    /// Loop iterations a thread goes through for one context, counting loops over a tile as unrolled.
+    pub fn iterations_per_context(&self, actions: u32) -> u64 {
+        match *self {
+            Self::Narrow { costs, .. } => u64::from(actions + 3 * costs + 4),
+            Self::Wide { .. } | Self::F64 { .. } => u64::from(actions + 4),
+        }
+    }
+
+    /// Bytes of a pair's coefficients.
+    pub fn pair_bytes(&self) -> usize {
+        if self.is_f64() { 16 } else { 8 }
+    }
+
+    /// Bytes of a member.
+    pub fn member_bytes(&self) -> usize {
+        if self.is_f64() { 16 } else { 8 }
+    }
+
+    /// Bytes of a table value.
+    pub fn value_bytes(&self) -> usize {
+        if self.is_f64() { 8 } else { 4 }
+    }
+
+    /// Bytes of a partial sum.
+    pub fn sum_bytes(&self) -> usize {
+        if self.is_f64() { 8 } else { 4 }
+    }
+}
+
+/// The largest cost of a problem's sample.
+pub fn cost_max(problem: &Problem) -> u32 {
+    problem
+        .sample
+        .distinct_costs()
+        .iter()
+        .copied()
+        .max()
+        .unwrap_or(1)
+}
+
+/// Replaces `const NAME = ...;` by a constant of the given value.
+fn set(text: &str, name: &str, value: u32) -> String {
+    let start = text
+        .find(&format!("const {name} = "))
+        .expect("the shader has the constant");
+    let end = start + text[start..].find(';').expect("the constant ends");
+    format!("{}const {name} = {value}u{}", &text[..start], &text[end..])
+}

@@ -1,0 +1,421 @@
+//! A batch of problems as the flat arrays the shaders read. The structs are the shaders' own, field by field.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::limits::Plan;
+use crate::dp::Problem;
+
+/// Uniform parameters of one dispatch.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Step {
+    /// Steps to go, this one included.
+    pub remaining: u32,
+    /// Pieces the contexts of this dispatch are split into.
+    pub pieces: u32,
+    /// Pieces of the same step in earlier dispatches.
+    pub first_piece: u32,
+    /// Pieces of the step before.
+    pub pieces_before: u32,
+    /// Where the dispatch's ranges begin.
+    pub first_range: u32,
+}
+
+/// A problem of the batch, for 32-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Header32 {
+    /// Non-null actions.
+    pub actions: u32,
+    /// Budgets, 0 included.
+    pub width: u32,
+    /// H.
+    pub horizon: u32,
+    /// First pair in the coefficients.
+    pub first_pair: u32,
+    /// First word in the costs.
+    pub first_cost: u32,
+    /// First value in the table.
+    pub first_value: u32,
+    /// First sum in each half of the partial sums.
+    pub first_sum: u32,
+    /// Distance between pieces in the partial sums.
+    pub sum_stride: u32,
+    /// Table steps per summed reward, a power of two.
+    pub unit: f32,
+    /// Reward per table step.
+    pub value_of_unit: f32,
+    /// Table steps per step of the cap; 0 is no cap.
+    pub cap: u32,
+    /// Distance between the halves of the partial sums.
+    pub half: u32,
+}
+
+/// A problem of the batch, for 64-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Header64 {
+    /// Non-null actions.
+    pub actions: u32,
+    /// Budgets, 0 included.
+    pub width: u32,
+    /// H.
+    pub horizon: u32,
+    /// First pair in the coefficients.
+    pub first_pair: u32,
+    /// First word in the costs.
+    pub first_cost: u32,
+    /// First value in the table.
+    pub first_value: u32,
+    /// First sum in each half of the partial sums.
+    pub first_sum: u32,
+    /// Distance between pieces in the partial sums.
+    pub sum_stride: u32,
+    /// What the weights of a step sum to.
+    pub total: f64,
+    /// r_max where values are capped, -1 elsewhere.
+    pub cap: f64,
+    /// Distance between the halves of the partial sums.
+    pub half: u32,
+    /// Fills the struct to the alignment of its widest field.
+    pub padding: u32,
+}
+
+/// A context of a step, for 32-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Member32 {
+    /// Entry within the problem (or within the window of a large problem).
+    pub entry: u32,
+    /// Weight.
+    pub weight: f32,
+}
+
+/// A context of a step, for 64-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Member64 {
+    /// Weight.
+    pub weight: f64,
+    /// Entry within the problem (or within the window of a large problem).
+    pub entry: u32,
+    /// Fills the struct to the alignment of its widest field.
+    pub padding: u32,
+}
+
+/// The smallest lcb the 32-bit shaders see: times the huge gap of an infeasible action it outweighs any gain.
+const LCB_FLOOR: f32 = 1e-20;
+
+/// The scale of a problem's fixed-point table.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedPoint {
+    /// Rewards are divided by this.
+    pub reward: f64,
+    /// Table steps per summed (and divided) reward, a power of two.
+    pub unit: f64,
+    /// What the weights of a step sum to.
+    pub total: f64,
+}
+
+impl FixedPoint {
+    /// The finest scale in which the largest possible value, H times the largest reward, fits 32 bits.
+    pub fn of(problem: &Problem) -> Self {
+        let largest = problem
+            .coefficients
+            .gain
+            .iter()
+            .copied()
+            .fold(0.0, f64::max);
+        let reward = problem
+            .cap
+            .unwrap_or(0.0)
+            .max(largest)
+            .max(f64::MIN_POSITIVE);
+        let total = problem.sample.total();
+        let steps = problem.sample.horizon() as f64 * total * 1.001;
+        let unit = (f64::from(u32::MAX) / steps).log2().floor().exp2();
+        Self {
+            reward,
+            unit,
+            total,
+        }
+    }
+
+    /// The value of a table word.
+    pub fn value(&self, word: u32) -> f64 {
+        f64::from(word) / (self.unit * self.total) * self.reward
+    }
+
+    /// The step of the cap min(b, k) * r_max, in table steps.
+    fn cap(&self, r_max: f64) -> u32 {
+        ((r_max / self.reward * self.unit * self.total).round() as u32).max(1)
+    }
+}
+
+/// Everything a batch uploads.
+#[derive(Debug, Default)]
+pub struct Upload {
+    /// [`Header32`] or [`Header64`] per problem.
+    pub headers: Vec<u8>,
+    /// (start, count) of members, per dispatch and problem.
+    pub ranges: Vec<[u32; 2]>,
+    /// Contexts of the steps, for 32-bit shaders.
+    pub members32: Vec<Member32>,
+    /// Contexts of the steps, for 64-bit shaders.
+    pub members64: Vec<Member64>,
+    /// (gain, lcb) per pair, for 32-bit shaders.
+    pub coefficients32: Vec<[f32; 2]>,
+    /// (gain, lcb) per pair, for 64-bit shaders.
+    pub coefficients64: Vec<[f64; 2]>,
+    /// A word of cost counts per entry (narrow shader) or a cost per pair.
+    pub costs: Vec<u32>,
+    /// The dispatches, in order.
+    pub dispatches: Vec<Dispatch>,
+}
+
+/// One dispatch and the windows of the buffers it sees.
+#[derive(Debug, Clone, Copy)]
+pub struct Dispatch {
+    /// Uniform parameters.
+    pub step: Step,
+    /// Byte offset of the bound part of the members.
+    pub member_offset: u64,
+    /// Byte offset of the bound part of the coefficients.
+    pub coefficient_offset: u64,
+    /// Byte offset of the bound part of the costs.
+    pub cost_offset: u64,
+    /// Candidates, the unit of work.
+    pub candidates: u64,
+}
+
+impl Upload {
+    /// Lays out a group of problems by a plan made for them.
+    pub fn new(problems: &[Problem], plan: &Plan) -> Self {
+        let mut upload = Self::default();
+        let mut blocks = Vec::with_capacity(problems.len());
+        for (problem, place) in problems.iter().zip(&plan.places) {
+            upload.push_header(problem, plan, place);
+            upload.push_costs(problem, plan);
+            upload.push_coefficients(problem, plan);
+            blocks.push(upload.push_members(problem, plan));
+        }
+        upload.push_dispatches(problems, plan, &blocks);
+        upload
+    }
+
+    /// The members as bytes.
+    pub fn members(&self) -> &[u8] {
+        if self.members64.is_empty() {
+            bytemuck::cast_slice(&self.members32)
+        } else {
+            bytemuck::cast_slice(&self.members64)
+        }
+    }
+
+    /// The coefficients as bytes.
+    pub fn coefficients(&self) -> &[u8] {
+        if self.coefficients64.is_empty() {
+            bytemuck::cast_slice(&self.coefficients32)
+        } else {
+            bytemuck::cast_slice(&self.coefficients64)
+        }
+    }
+
+    fn push_header(&mut self, problem: &Problem, plan: &Plan, place: &super::limits::Place) {
+        let actions = problem.sample.actions() as u32;
+        let width = problem.budget_max + 1;
+        let horizon = problem.sample.horizon() as u32;
+        if plan.kernel.is_f64() {
+            self.headers
+                .extend_from_slice(bytemuck::bytes_of(&Header64 {
+                    actions,
+                    width,
+                    horizon,
+                    first_pair: place.first_pair,
+                    first_cost: place.first_cost,
+                    first_value: place.first_value,
+                    first_sum: place.first_sum,
+                    sum_stride: plan.sum_stride,
+                    total: problem.sample.total(),
+                    cap: problem.cap.unwrap_or(-1.0),
+                    half: plan.half,
+                    padding: 0,
+                }));
+        } else {
+            let fixed = FixedPoint::of(problem);
+            self.headers
+                .extend_from_slice(bytemuck::bytes_of(&Header32 {
+                    actions,
+                    width,
+                    horizon,
+                    first_pair: place.first_pair,
+                    first_cost: place.first_cost,
+                    first_value: place.first_value,
+                    first_sum: place.first_sum,
+                    sum_stride: plan.sum_stride,
+                    unit: fixed.unit as f32,
+                    value_of_unit: (1.0 / (fixed.unit * fixed.total)) as f32,
+                    cap: problem.cap.map_or(0, |r_max| fixed.cap(r_max)),
+                    half: plan.half,
+                }));
+        }
+    }
+
+    /// Counts of actions by cost for the narrow shader, costs for the others.
+    fn push_costs(&mut self, problem: &Problem, plan: &Plan) {
+        let sample = problem.sample;
+        let costs = sample.distinct_costs();
+        if !plan.kernel.is_narrow() {
+            let rows = sample.cost_rows().iter();
+            self.costs.extend(rows.map(|&row| costs[row as usize]));
+            return;
+        }
+        // Byte c of the word counts costs up to c + 1: a cost adds one to its byte and to all above.
+        let marks: Vec<u32> = costs.iter().map(|c| 0x0101_0101 << (8 * (c - 1))).collect();
+        let rows = sample.cost_rows().chunks_exact(sample.actions());
+        self.costs
+            .extend(rows.map(|rows| rows.iter().map(|&row| marks[row as usize]).sum::<u32>()));
+    }
+
+    /// Coefficients of every pair; for the narrow shader the actions of an entry are sorted by cost.
+    fn push_coefficients(&mut self, problem: &Problem, plan: &Plan) {
+        let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
+        if plan.kernel.is_f64() {
+            self.coefficients64
+                .extend(gain.iter().zip(lcb).map(|(&gain, &lcb)| [gain, lcb]));
+            return;
+        }
+        let scale = 1.0 / FixedPoint::of(problem).reward;
+        let pair =
+            |(gain, lcb): (&f64, &f64)| [(gain * scale) as f32, (*lcb as f32).max(LCB_FLOOR)];
+        let first = self.coefficients32.len();
+        self.coefficients32.extend(gain.iter().zip(lcb).map(pair));
+        if plan.kernel.is_narrow() {
+            self.sort_by_cost(problem, first);
+        }
+    }
+
+    /// Sorts the actions of each entry by cost, where they are not sorted already.
+    fn sort_by_cost(&mut self, problem: &Problem, first: usize) {
+        let actions = problem.sample.actions();
+        let costs = problem.sample.distinct_costs();
+        let cost = |row: &u32| costs[*row as usize];
+        let mut order: Vec<usize> = Vec::new();
+        let entries = self.coefficients32[first..].chunks_exact_mut(actions);
+        for (pairs, rows) in entries.zip(problem.sample.cost_rows().chunks_exact(actions)) {
+            if rows.is_sorted_by_key(cost) {
+                continue;
+            }
+            order.clear();
+            order.extend(0..actions);
+            order.sort_by_key(|&a| cost(&rows[a]));
+            let sorted: Vec<[f32; 2]> = order.iter().map(|&a| pairs[a]).collect();
+            pairs.copy_from_slice(&sorted);
+        }
+    }
+
+    /// The members of every list and window of a problem, each written once; returns (first member, count) by
+    /// [step][window].
+    fn push_members(&mut self, problem: &Problem, plan: &Plan) -> Vec<Vec<[u32; 2]>> {
+        let sample = problem.sample;
+        let mut written: Vec<(*const super::super::WeightedEntries, Vec<[u32; 2]>)> = Vec::new();
+        let mut by_step = Vec::with_capacity(sample.horizon());
+        for h in 0..sample.horizon() {
+            let list = sample.step(h);
+            if let Some((_, block)) = written.iter().find(|(other, _)| std::ptr::eq(*other, list)) {
+                by_step.push(block.clone());
+                continue;
+            }
+            let mut block = Vec::with_capacity(plan.windows());
+            for window in 0..plan.windows() {
+                // Windows start where a binding may.
+                while plan.windows() > 1 && !self.members().len().is_multiple_of(256) {
+                    self.push_member(0, 0.0, plan);
+                }
+                let start = self.members().len() / plan.kernel.member_bytes();
+                let mut count = 0;
+                let entries = plan.window_entries(window);
+                for (&entry, &weight) in list.entries.iter().zip(&list.weights) {
+                    if entries.contains(&(entry as usize)) {
+                        self.push_member(entry - entries.start as u32, weight, plan);
+                        count += 1;
+                    }
+                }
+                block.push([start as u32, count]);
+            }
+            written.push((std::ptr::from_ref(list), block.clone()));
+            by_step.push(block);
+        }
+        by_step
+    }
+
+    fn push_member(&mut self, entry: u32, weight: f64, plan: &Plan) {
+        if plan.kernel.is_f64() {
+            self.members64.push(Member64 {
+                weight,
+                entry,
+                padding: 0,
+            });
+        } else {
+            self.members32.push(Member32 {
+                entry,
+                weight: weight as f32,
+            });
+        }
+    }
+
+    /// One dispatch per step (and window), from the last step of the episode to the first, and one more that folds the
+    /// last sums. Shorter problems of the batch sit out the dispatches beyond their horizon.
+    fn push_dispatches(
+        &mut self,
+        problems: &[Problem],
+        plan: &Plan,
+        blocks: &[Vec<Vec<[u32; 2]>>],
+    ) {
+        let longest = problems
+            .iter()
+            .map(|p| p.sample.horizon())
+            .max()
+            .unwrap_or(0);
+        for remaining in 1..=longest + 1 {
+            let windows = if remaining > longest {
+                1
+            } else {
+                plan.windows()
+            };
+            for window in 0..windows {
+                let first_range = self.ranges.len() as u32;
+                let mut dispatch = Dispatch {
+                    step: Step {
+                        remaining: remaining as u32,
+                        pieces: plan.pieces,
+                        first_piece: window as u32 * plan.pieces,
+                        pieces_before: plan.windows() as u32 * plan.pieces,
+                        first_range,
+                    },
+                    member_offset: 0,
+                    coefficient_offset: plan.window_pair_offset(window, problems),
+                    cost_offset: plan.window_cost_offset(window, problems),
+                    candidates: 0,
+                };
+                for (problem, block) in problems.iter().zip(blocks) {
+                    let horizon = problem.sample.horizon();
+                    let mut range = match horizon.checked_sub(remaining) {
+                        Some(h) => block[h][window],
+                        None => [0, 0],
+                    };
+                    dispatch.candidates += u64::from(range[1])
+                        * problem.sample.actions() as u64
+                        * u64::from(problem.budget_max + 1);
+                    if plan.windows() > 1 {
+                        dispatch.member_offset =
+                            u64::from(range[0]) * plan.kernel.member_bytes() as u64;
+                        range[0] = 0;
+                    }
+                    self.ranges.push(range);
+                }
+                self.dispatches.push(dispatch);
+            }
+        }
+    }
+}
