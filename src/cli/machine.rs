@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision};
 use crate::dp::cpu::Dense;
-use crate::dp::gpu::{AdapterSummary, Adapters, Gpu};
+use crate::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
 use crate::dp::{Auto, Backend, BackendError};
 use crate::error::InputError;
 use crate::study::{Document, nearest_preset, preset};
@@ -31,6 +31,9 @@ fn cpu(args: &MachineArgs) -> Result<Box<dyn Backend>, BackendError> {
 
 /// A real GPU beside the CPU, where there is one; software adapters never.
 fn auto(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+    if !hardware_may_exist() {
+        return cpu(args);
+    }
     let adapters = Adapters::find_modern();
     if !adapters.summaries().any(AdapterSummary::is_worth_trying) {
         return cpu(args);

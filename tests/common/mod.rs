@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use cbwk_gpu::dp::gpu::Gpu;
 use cbwk_gpu::dp::{Coefficients, ContextSample, Problem, ValueTable};
 use cbwk_gpu::model::{
     ApplicationSpec, BudgetSpec, ContextsSpec, ConversionSpec, Instance, InstanceSpec, LawSpec,
@@ -218,6 +219,44 @@ pub fn worst_difference(table: &ValueTable, literal: &[Vec<f64>]) -> f64 {
     rows.flatten()
         .map(|(x, y)| (x - y).abs())
         .fold(0.0, f64::max)
+}
+
+/// A graphics adapter for tests. Without one a test is skipped with the reason, but in CI it fails.
+pub fn gpu(f64: bool) -> Option<Gpu> {
+    match Gpu::open(None, f64) {
+        Ok(gpu) => Some(gpu.with_poison()),
+        Err(error) => {
+            let required = std::env::var_os("CI").is_some();
+            assert!(!required, "GPU tests must run in CI: {error}");
+            say(&format!("skipped: {error}"));
+            None
+        }
+    }
+}
+
+/// Prints past the test runner's capture.
+pub fn say(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// The largest difference of two tables, relative to r_max * min(b, H): the scale of the values.
+pub fn relative_difference(mine: &ValueTable, other: &ValueTable, r_max: f64) -> f64 {
+    let horizon = mine.horizon();
+    let mut worst: f64 = 0.0;
+    for h in 0..horizon {
+        for (b, (x, y)) in mine.row(h).iter().zip(other.row(h)).enumerate() {
+            let scale = r_max.max(f64::MIN_POSITIVE) * b.clamp(1, horizon) as f64;
+            let difference = (x - y).abs() / scale;
+            // NaN must not hide.
+            worst = if difference <= worst {
+                worst
+            } else {
+                difference
+            };
+        }
+    }
+    worst
 }
 
 /// Runs the program in a folder.

@@ -103,6 +103,19 @@ impl AdapterSummary {
     }
 }
 
+/// Whether the system shows a graphics processor at all. Asking Vulkan takes longer, and some drivers talk to the
+/// terminal when asked.
+pub fn hardware_may_exist() -> bool {
+    let nodes = [
+        "/dev/dri",
+        "/dev/nvidiactl",
+        "/dev/dxg",
+        "/dev/kgsl-3d0",
+        "/dev/mali0",
+    ];
+    !cfg!(target_os = "linux") || nodes.iter().any(|node| std::path::Path::new(node).exists())
+}
+
 /// Adapters of this machine, best first. The variables WGPU_BACKEND and WGPU_ADAPTER_NAME are honoured.
 #[derive(Debug)]
 pub struct Adapters {

@@ -329,7 +329,7 @@ impl Upload {
             let mut block = Vec::with_capacity(plan.windows());
             for window in 0..plan.windows() {
                 // Windows start where a binding may.
-                while plan.windows() > 1 && !self.members().len().is_multiple_of(256) {
+                while plan.moving && !self.members().len().is_multiple_of(256) {
                     self.push_member(0, 0.0, plan);
                 }
                 let start = self.members().len() / plan.kernel.member_bytes();
@@ -407,7 +407,7 @@ impl Upload {
                     dispatch.candidates += u64::from(range[1])
                         * problem.sample.actions() as u64
                         * u64::from(problem.budget_max + 1);
-                    if plan.windows() > 1 {
+                    if plan.moving {
                         dispatch.member_offset =
                             u64::from(range[0]) * plan.kernel.member_bytes() as u64;
                         range[0] = 0;

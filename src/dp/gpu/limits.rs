@@ -47,6 +47,8 @@ pub struct Plan {
     pub half: u32,
     /// Values in the table.
     pub table_values: u64,
+    /// Whether bindings move between dispatches, because the one problem of the group does not fit them.
+    pub moving: bool,
     /// Entries per window; all of them where one window is enough.
     entries_per_window: usize,
     entries: usize,
@@ -184,6 +186,13 @@ impl Plan {
         )
         .min(limits.workgroups / windows);
         let sum_stride = tiles * tile;
+        let sums = 2
+            * u64::from(windows * pieces * sum_stride)
+            * (group.len() * kernel.sum_bytes()) as u64;
+        if sums > limits.binding_bytes {
+            let reduce = "the budget or the number of context rows";
+            return too_large("the partial sums", sums, limits.binding_bytes, reduce);
+        }
         let mut plan = Self {
             kernel,
             places: Vec::with_capacity(group.len()),
@@ -192,6 +201,7 @@ impl Plan {
             sum_stride,
             half: group.len() as u32 * windows * pieces * sum_stride,
             table_values: 0,
+            moving: !need.fits(limits),
             entries_per_window,
             entries,
         };
@@ -212,7 +222,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Number of windows; more than one only for a group of one problem.
+    /// Number of windows; more than one only where bindings move.
     pub fn windows(&self) -> usize {
         self.entries.div_ceil(self.entries_per_window).max(1)
     }

@@ -6,26 +6,16 @@ mod device;
 pub mod kernel;
 pub mod layout;
 pub mod limits;
-
-use std::time::Duration;
+mod solve;
 
 use super::backend::Report;
 use super::{Backend, BackendError, Problem, ValueTable};
 use device::Device;
 use kernel::Kernel;
-use layout::{FixedPoint, Step, Upload};
+use layout::Upload;
 use limits::{Limits, Plan};
 
-pub use adapter::{AdapterSummary, Adapters};
-
-/// Bytes between the uniforms of two dispatches.
-const UNIFORM_STRIDE: u64 = 256;
-
-/// Candidates in one submission at the most, so that no driver takes it for a hang.
-const SUBMIT_CANDIDATES: u64 = 20_000_000_000;
-
-/// A solve that takes longer than this, plus a second per hundred million candidates, counts as hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub use adapter::{AdapterSummary, Adapters, hardware_may_exist};
 
 /// What a backend has moved and launched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +35,7 @@ pub struct Gpu {
     device: Device,
     limits: Limits,
     f64: bool,
-    patience: Duration,
+    poison: bool,
     traffic: Traffic,
 }
 
@@ -76,7 +66,7 @@ impl Gpu {
             limits: summary.limits,
             adapter: summary,
             f64,
-            patience: PATIENCE,
+            poison: false,
             traffic: Traffic::default(),
         })
     }
@@ -102,9 +92,9 @@ impl Gpu {
         self
     }
 
-    /// Waits no longer than this for a result.
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// Fills outputs with NaN before every solve, so that a value nobody computed cannot pass for a result.
+    pub fn with_poison(mut self) -> Self {
+        self.poison = true;
         self
     }
 
@@ -121,12 +111,13 @@ impl Gpu {
     ) -> Result<Vec<ValueTable>, BackendError> {
         let plan = Plan::new(group, kernel, &self.limits)?;
         let upload = Upload::new(group, &plan);
-        let (limits, patience) = (self.limits, self.patience);
+        let (limits, poison) = (self.limits, self.poison);
         let traffic = &mut self.traffic;
-        let bytes = self
-            .device
-            .guarded(|device| run(device, &plan, &upload, &limits, patience, traffic))?;
-        Ok(tables(group, &plan, &bytes))
+        let bytes = self.device.guarded(|device| {
+            solve::upload(device, &plan, &upload, &limits, traffic, poison)
+                .and_then(|bound| solve::run(device, &plan, &upload, &bound, traffic))
+        })?;
+        Ok(solve::tables(group, &plan, &bytes))
     }
 }
 
@@ -171,126 +162,4 @@ impl Backend for Gpu {
             traffic: Some(self.traffic),
         }
     }
-}
-
-/// Uploads, dispatches and reads back one group; returns the table's bytes.
-fn run(
-    device: &mut Device,
-    plan: &Plan,
-    upload: &Upload,
-    limits: &Limits,
-    patience: Duration,
-    traffic: &mut Traffic,
-) -> Result<Vec<u8>, BackendError> {
-    let mut steps = vec![0; upload.dispatches.len() * UNIFORM_STRIDE as usize];
-    for (slot, dispatch) in steps
-        .chunks_exact_mut(UNIFORM_STRIDE as usize)
-        .zip(&upload.dispatches)
-    {
-        slot[..size_of::<Step>()].copy_from_slice(bytemuck::bytes_of(&dispatch.step));
-    }
-    let inputs: [&[u8]; 6] = [
-        &steps,
-        &upload.headers,
-        bytemuck::cast_slice(&upload.ranges),
-        upload.members(),
-        upload.coefficients(),
-        bytemuck::cast_slice(&upload.costs),
-    ];
-    // What each binding shows of its buffer; moving windows need room behind the last one.
-    let mut windows = [0; device::BINDINGS];
-    let windowed = plan.windows() > 1;
-    for (binding, bytes) in inputs.iter().enumerate() {
-        let size = (bytes.len() as u64).max(256);
-        let moves = windowed && (3..=5).contains(&binding);
-        windows[binding] = match binding {
-            0 => size_of::<Step>().next_multiple_of(16) as u64,
-            _ if moves => size.min(limits.binding_bytes / 256 * 256),
-            _ => size,
-        };
-        let room = if moves { size + windows[binding] } else { size };
-        device.reserve(binding, room, limits.buffer_bytes);
-        device.write(binding, bytes);
-        traffic.bytes_up += bytes.len() as u64;
-    }
-    for (binding, size) in [(6, plan.table_bytes()), (7, plan.sum_bytes())] {
-        windows[binding] = size.max(256);
-        device.reserve(binding, size, limits.buffer_bytes);
-    }
-    device.reserve(device::BINDINGS, plan.table_bytes(), limits.buffer_bytes);
-    let bind_group = device.bind(windows);
-
-    let problems = plan.places.len() as u32;
-    let mut total = 0;
-    let mut first = 0;
-    while first < upload.dispatches.len() {
-        // As many dispatches as make a submission of bearable length.
-        let mut candidates = 0;
-        let rest = upload.dispatches[first..].iter();
-        let count = rest
-            .take_while(|dispatch| {
-                candidates += dispatch.candidates;
-                candidates == dispatch.candidates || candidates <= SUBMIT_CANDIDATES
-            })
-            .count();
-        let chosen = upload.dispatches[first..first + count]
-            .iter()
-            .zip(first as u32..);
-        let index = device.submit(
-            plan.kernel,
-            &bind_group,
-            chosen.map(|(dispatch, i)| {
-                let offsets = [
-                    i * UNIFORM_STRIDE as u32,
-                    dispatch.member_offset as u32,
-                    dispatch.coefficient_offset as u32,
-                    dispatch.cost_offset as u32,
-                ];
-                (offsets, [plan.tiles, plan.pieces, problems])
-            }),
-        );
-        total += candidates;
-        traffic.dispatches += count as u64;
-        first += count;
-        if first < upload.dispatches.len() {
-            device.wait(index, patience + allowance(total))?;
-        }
-    }
-    let bytes = device.read(6, plan.table_bytes(), patience + allowance(total))?;
-    traffic.bytes_down += bytes.len() as u64;
-    Ok(bytes)
-}
-
-/// A second per hundred million candidates.
-fn allowance(candidates: u64) -> Duration {
-    Duration::from_secs(candidates / 100_000_000)
-}
-
-/// The tables of a group from the adapter's bytes, whose rows follow each other by rising steps to go.
-fn tables(group: &[Problem], plan: &Plan, bytes: &[u8]) -> Vec<ValueTable> {
-    group
-        .iter()
-        .zip(&plan.places)
-        .map(|(problem, place)| {
-            let horizon = problem.sample.horizon();
-            let width = problem.budget_max as usize + 1;
-            let first = place.first_value as usize;
-            let fixed = FixedPoint::of(problem);
-            let value = |i: usize| {
-                if plan.kernel.is_f64() {
-                    bytemuck::pod_read_unaligned::<f64>(&bytes[8 * i..8 * i + 8])
-                } else {
-                    fixed.value(bytemuck::pod_read_unaligned::<u32>(
-                        &bytes[4 * i..4 * i + 4],
-                    ))
-                }
-            };
-            let mut table = ValueTable::zeros(horizon, problem.budget_max);
-            for h in 0..horizon {
-                let row = first + (horizon - h - 1) * width;
-                table.fill_monotone(h, (0..width).map(|b| value(row + b)));
-            }
-            table
-        })
-        .collect()
 }

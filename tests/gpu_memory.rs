@@ -1,0 +1,56 @@
+//! Memory over many solves; a file of its own because it measures its process.
+
+mod common;
+
+use std::fs;
+
+use cbwk_gpu::dp::{Backend, ContextSample, Problem};
+use common::{Shape, random_bounds, random_instance, rng, say};
+
+/// 1,000 solves hold on to no more memory than ten.
+#[test]
+fn memory_stays_flat() {
+    let Some(mut gpu) = common::gpu(false) else {
+        return;
+    };
+    let mut rng = rng(61);
+    let shape = Shape {
+        horizon: 6,
+        types: 200,
+        actions: 3,
+        cost_max: 2,
+        budget: 10,
+    };
+    let instance = random_instance(&mut rng, shape);
+    let sample = ContextSample::of_law(&instance, false).unwrap();
+    let coefficients = random_bounds(&mut rng, &instance, &sample);
+    let problem = Problem {
+        sample: &sample,
+        coefficients: &coefficients,
+        budget_max: shape.budget,
+        cap: Some(instance.reward_max()),
+    };
+    let resident = || -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status
+            .lines()
+            .find_map(|l| l.strip_prefix("VmRSS:").map(str::to_string));
+        line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok())
+            .unwrap_or(0)
+    };
+    let mut after_ten = (0, 0);
+    for solve in 1..=1000 {
+        gpu.solve(&[problem; 4]).unwrap();
+        if solve == 10 {
+            after_ten = (gpu.held_bytes(), resident());
+        }
+    }
+    assert_eq!(gpu.held_bytes(), after_ten.0);
+    let grown = resident().saturating_sub(after_ten.1);
+    say(&format!(
+        "1,000 solves: {} bytes of buffers, {grown} kB grown",
+        after_ten.0
+    ));
+    // A leak of a solve's 100 kB would show as 100 MB.
+    assert!(grown < 20_000, "{grown} kB grown");
+}
