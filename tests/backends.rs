@@ -6,9 +6,9 @@ mod common;
 use std::sync::Arc;
 
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::dp::{Backend, Coefficients, ContextSample, Problem, ValueTable};
+use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable};
 use cbwk_gpu::model::Instance;
-use cbwk_gpu::oracle::{Known, Oracle};
+use cbwk_gpu::oracle::Known;
 use common::{
     Shape, literal_dp, random_bounds, random_instance, relative_difference, rng, say, study,
 };

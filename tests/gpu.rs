@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::gpu::Gpu;
-use cbwk_gpu::dp::gpu::kernel::Kernel;
+use cbwk_gpu::dp::gpu::bounds::Source;
+use cbwk_gpu::dp::gpu::kernel::{Kernel, Shader};
 use cbwk_gpu::dp::gpu::layout::{Header32, Header64, Member32, Member64, Step};
 use cbwk_gpu::dp::gpu::limits::Limits;
 use cbwk_gpu::dp::{
@@ -42,6 +43,17 @@ fn kernels() -> Vec<Kernel> {
     kernels
 }
 
+fn shaders() -> Vec<Shader> {
+    let others = [8, 64]
+        .into_iter()
+        .flat_map(|threads| [Shader::Append { threads }, Shader::Bounds { threads }]);
+    kernels()
+        .into_iter()
+        .map(Shader::Bellman)
+        .chain(others)
+        .collect()
+}
+
 fn validated(name: &str, source: &str) -> naga::Module {
     let module = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(source)));
@@ -68,17 +80,17 @@ fn every_shader_is_valid_and_named_after_its_entry_point() {
         assert_eq!(names, [stem.as_str()]);
         files.insert(stem);
     }
-    let used: BTreeSet<String> = kernels()
+    let used: BTreeSet<String> = shaders()
         .iter()
-        .map(|k| k.entry_point().to_string())
+        .map(|s| s.entry_point().to_string())
         .collect();
     assert!(!files.is_empty());
     assert_eq!(files, used, "shaders in the folder and shaders in use");
-    for kernel in kernels() {
-        let module = validated(kernel.entry_point(), &kernel.source());
+    for shader in shaders() {
+        let module = validated(shader.entry_point(), &shader.source());
         assert_eq!(
             module.entry_points[0].workgroup_size,
-            [kernel.threads(), 1, 1]
+            [shader.threads(), 1, 1]
         );
     }
 }
@@ -160,6 +172,29 @@ fn structs_have_the_same_layout_on_both_sides() {
             assert_same_layout!(module, "Member", Member32, [entry, weight]);
         }
     }
+}
+
+#[test]
+fn the_source_of_bounds_has_the_same_layout_on_both_sides() {
+    let shader = Shader::Bounds { threads: 64 };
+    let module = validated("bounds", &shader.source());
+    assert_same_layout!(
+        module,
+        "Source",
+        Source,
+        [
+            kind,
+            actions,
+            dimension,
+            entries,
+            first_record,
+            first_offer,
+            first_pair,
+            first_parameter,
+            by_step,
+            scale
+        ]
+    );
 }
 
 /// A problem of many contexts.

@@ -70,12 +70,11 @@ fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Ve
             trace.actions.push(action);
         }
         trace.rewards.push(reward);
-        if policy.learn(&contexts) {
-            policy.evaluate_bounds();
-            if let Some(problem) = policy.problem() {
-                let table = Dense.solve(&[problem]).unwrap().remove(0);
-                policy.install(table);
-            }
+        if policy.learn(&contexts)
+            && let Some(request) = policy.plan_request()
+        {
+            let table = Dense.plan(&[request]).unwrap().tables.remove(0);
+            policy.install(table);
         }
     }
     trace.last = table_of(policy.as_ref()).clone();

@@ -3,9 +3,9 @@
 mod common;
 
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::dp::{Backend, Coefficients, ContextSample, Problem, ValueTable};
+use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable};
 use cbwk_gpu::model::Instance;
-use cbwk_gpu::oracle::{Known, Oracle};
+use cbwk_gpu::oracle::Known;
 use common::{literal_dp, random_bounds, random_instance, random_shape, rng, worst_difference};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use super::calibration::probe;
-use super::{Backend, BackendError, Problem, Report, ValueTable};
+use super::{Backend, BackendError, Coefficients, PlanRequest, Plans, Problem, Report, ValueTable};
 
 /// Seconds as a line in the number of candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,6 +105,27 @@ impl Auto {
         Ok(Self::new((cpu, lines.0), (gpu, lines.1), warn))
     }
 
+    /// Lets the better backend do the work; if the GPU fails, the CPU does it, now and from now on.
+    fn choose<T>(
+        &mut self,
+        candidates: u64,
+        work: impl Fn(&mut dyn Backend) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
+        if self.prefers_gpu(candidates) {
+            match work(self.gpu.as_mut()) {
+                Ok(done) => {
+                    self.gpu_used = true;
+                    return Ok(done);
+                }
+                Err(error) => {
+                    self.gpu_failed = true;
+                    (self.warn)(&format!("{error}; continuing on the CPU"));
+                }
+            }
+        }
+        work(self.cpu.as_mut())
+    }
+
     /// Whether a batch of so many candidates goes to the GPU.
     pub fn prefers_gpu(&self, candidates: u64) -> bool {
         let candidates = candidates as f64;
@@ -118,19 +139,14 @@ impl Backend for Auto {
     }
 
     fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
-        if self.prefers_gpu(batch.iter().map(Problem::candidates).sum()) {
-            match self.gpu.solve(batch) {
-                Ok(tables) => {
-                    self.gpu_used = true;
-                    return Ok(tables);
-                }
-                Err(error) => {
-                    self.gpu_failed = true;
-                    (self.warn)(&format!("{error}; continuing on the CPU"));
-                }
-            }
-        }
-        self.cpu.solve(batch)
+        let candidates = batch.iter().map(Problem::candidates).sum();
+        self.choose(candidates, |backend| backend.solve(batch))
+    }
+
+    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        let none = Coefficients::default();
+        let candidates = requests.iter().map(|r| r.with(&none).candidates()).sum();
+        self.choose(candidates, |backend| backend.plan(requests))
     }
 
     fn report(&self) -> Report {

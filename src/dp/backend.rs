@@ -1,9 +1,12 @@
 //! What a solver of Optimistic-DP must do.
 
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
 use thiserror::Error;
 
 use super::gpu::Traffic;
-use super::{Problem, ValueTable};
+use super::{Coefficients, PlanRequest, Problem, ValueTable};
 
 /// A solver of batches of problems, one per replication, of the same shape or not.
 pub trait Backend: Send {
@@ -12,6 +15,30 @@ pub trait Backend: Send {
 
     /// Value tables of all problems, in their order.
     fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError>;
+
+    /// Plans for fitted oracles: their bounds are evaluated on the CPU, the problems solved as one batch. Backends that
+    /// can evaluate bounds themselves do so.
+    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        self.plan_with_tables(requests)
+    }
+
+    /// The common way: bounds on the CPU, in parallel, then `solve`.
+    fn plan_with_tables(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        let start = Instant::now();
+        let evaluate = |request: &PlanRequest| {
+            let mut coefficients = Coefficients::default();
+            request.source.fill(request.sample, &mut coefficients);
+            coefficients
+        };
+        let coefficients: Vec<Coefficients> = requests.par_iter().map(evaluate).collect();
+        let bounds = start.elapsed();
+        let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
+        let problems: Vec<Problem> = requests.iter().zip(&coefficients).map(with).collect();
+        Ok(Plans {
+            tables: self.solve(&problems)?,
+            bounds,
+        })
+    }
 
     /// What did the work, for `run.json`.
     fn report(&self) -> Report {
@@ -23,6 +50,15 @@ pub trait Backend: Send {
             traffic: None,
         }
     }
+}
+
+/// The tables of a batch of requests.
+#[derive(Debug)]
+pub struct Plans {
+    /// One per request, in their order.
+    pub tables: Vec<ValueTable>,
+    /// The part of the time that went into evaluating bounds on the CPU.
+    pub bounds: Duration,
 }
 
 /// What did the work.

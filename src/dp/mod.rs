@@ -10,7 +10,7 @@ mod sample;
 mod table;
 
 pub use auto::{Auto, CostLine};
-pub use backend::{Backend, BackendError, Report};
-pub use problem::{Coefficients, Problem};
-pub use sample::{ContextSample, WeightedEntries};
+pub use backend::{Backend, BackendError, Plans, Report};
+pub use problem::{BoundParameters, BoundSource, Coefficients, PlanRequest, Problem};
+pub use sample::{ContextSample, RowEntry, WeightedEntries};
 pub use table::ValueTable;

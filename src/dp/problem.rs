@@ -31,6 +31,38 @@ impl Coefficients {
     }
 }
 
+/// What a backend needs of a fitted oracle.
+pub trait BoundSource: std::fmt::Debug + Send + Sync {
+    /// The coefficients of every (context, action) of a sample.
+    fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients);
+
+    /// The fitted parameters, where bounds are a simple function of them that an adapter can evaluate.
+    fn parameters(&self) -> Option<BoundParameters>;
+}
+
+/// Fitted parameters that determine all bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BoundParameters {
+    /// (ucb, lcb) per action, or per step and action.
+    Armed {
+        /// Pairs, actions of a step together.
+        bounds: Vec<[f64; 2]>,
+        /// Whether they differ by step.
+        by_step: bool,
+    },
+    /// f(phi.mu) +- scale * |factor phi| with phi = (theta, action value).
+    Logistic {
+        /// The last entry of phi, by action.
+        action_values: Vec<f64>,
+        /// mu.
+        mu: Vec<f64>,
+        /// The lower triangle of the inverse Cholesky factor of V, row by row.
+        factor: Vec<f64>,
+        /// Multiplies the norm.
+        scale: f64,
+    },
+}
+
 /// A problem for a [`super::Backend`]: plan for budgets 0..=`budget_max` over the contexts of `sample`.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
@@ -51,5 +83,30 @@ impl Problem<'_> {
             .map(|step| self.sample.step(step).entries.len())
             .sum();
         contexts as u64 * self.sample.actions() as u64 * u64::from(self.budget_max)
+    }
+}
+
+/// A plan that is asked for: a problem whose bounds a fitted oracle still has to evaluate, wherever the backend likes.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanRequest<'a> {
+    /// Contexts, weights and costs.
+    pub sample: &'a ContextSample,
+    /// The fitted oracle.
+    pub source: &'a dyn BoundSource,
+    /// Largest budget of the table.
+    pub budget_max: u32,
+    /// r_max, which caps values at min(b, H-h+1) * r_max.
+    pub reward_max: f64,
+}
+
+impl PlanRequest<'_> {
+    /// The problem, once its coefficients are known.
+    pub fn with<'c>(&'c self, coefficients: &'c Coefficients) -> Problem<'c> {
+        Problem {
+            sample: self.sample,
+            coefficients,
+            budget_max: self.budget_max,
+            cap: Some(self.reward_max),
+        }
     }
 }

@@ -5,12 +5,14 @@
 //! growing once every context has been seen. No-arrival contexts add nothing but waiting: they only count in `total`.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::model::{Context, ContextRows, Instance};
 
-/// Weighted contexts per step, in flat arrays.
-#[derive(Debug, Clone)]
+/// Weighted contexts per step, in flat arrays. It only grows.
+#[derive(Debug)]
 pub struct ContextSample {
+    id: u64,
     actions: usize,
     dimension: usize,
     split_by_step: bool,
@@ -23,10 +25,24 @@ pub struct ContextSample {
     entry_of: HashMap<(u32, u32), u32>,
     lists: Vec<WeightedEntries>,
     list_of_step: Vec<usize>,
-    row_entries: Vec<(u32, u32)>,
+    row_entries: Vec<RowEntry>,
     row_ends: Vec<usize>,
     total: f64,
 }
+
+/// An arrival of a row that was appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowEntry {
+    /// Step, 0-based.
+    pub step: u32,
+    /// Its place in the step's list.
+    pub place: u32,
+    /// Its entry.
+    pub entry: u32,
+}
+
+/// Numbers samples, so that a backend can keep what it knows of one.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 /// The contexts of one step: entries of the sample and their weights (counts, or probabilities).
 #[derive(Debug, Clone, Default)]
@@ -39,17 +55,19 @@ pub struct WeightedEntries {
 }
 
 impl WeightedEntries {
-    fn add(&mut self, entry: u32, weight: f64, may_repeat: bool) {
+    /// Adds weight to an entry, in a new place or its old one; returns the place.
+    fn add(&mut self, entry: u32, weight: f64, may_repeat: bool) -> u32 {
+        let next = self.entries.len() as u32;
         if may_repeat {
-            let next = self.entries.len() as u32;
             let place = *self.place.entry(entry).or_insert(next);
             if place != next {
                 self.weights[place as usize] += weight;
-                return;
+                return place;
             }
         }
         self.entries.push(entry);
         self.weights.push(weight);
+        next
     }
 }
 
@@ -59,6 +77,7 @@ impl ContextSample {
     pub fn new(instance: &Instance, split_by_step: bool) -> Self {
         let horizon = instance.horizon();
         Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             actions: instance.actions(),
             dimension: instance.contexts().dimension(),
             split_by_step,
@@ -141,15 +160,29 @@ impl ContextSample {
         for context in contexts {
             let entry = self.entry(instance, &context);
             let list = self.list_of_step[context.step];
-            self.lists[list].add(entry, 1.0, context.point.is_some());
-            self.row_entries.push((context.step as u32, entry));
+            let place = self.lists[list].add(entry, 1.0, context.point.is_some());
+            self.row_entries.push(RowEntry {
+                step: context.step as u32,
+                place,
+                entry,
+            });
         }
         self.row_ends.push(self.row_entries.len());
         self.total += 1.0;
     }
 
-    /// The (step, entry) pairs of every row that was appended, row by row.
-    pub fn rows(&self) -> impl Iterator<Item = &[(u32, u32)]> {
+    /// A number no other sample has.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Every arrival that was appended, in order.
+    pub fn arrivals(&self) -> &[RowEntry] {
+        &self.row_entries
+    }
+
+    /// The arrivals of every row that was appended, row by row.
+    pub fn rows(&self) -> impl Iterator<Item = &[RowEntry]> {
         let starts = std::iter::once(0).chain(self.row_ends.iter().copied());
         starts
             .zip(&self.row_ends)
@@ -202,6 +235,11 @@ impl ContextSample {
     /// Number of non-null actions.
     pub fn actions(&self) -> usize {
         self.actions
+    }
+
+    /// Number of features of a context.
+    pub fn dimension(&self) -> usize {
+        self.dimension
     }
 
     /// What the weights of a step sum to, no-arrivals included: the number of rows, or 1 for a law.

@@ -8,6 +8,7 @@
 //! |A| counts the null action and N all observations. An action without data keeps the bounds (0, 1).
 
 use super::{Bounds, LabeledData, Oracle};
+use crate::dp::BoundParameters;
 use crate::model::Context;
 
 /// Counts and bounds per action, or per (step, action).
@@ -81,5 +82,12 @@ impl Oracle for Armed {
 
     fn depends_on_step(&self) -> bool {
         self.groups > 1
+    }
+
+    fn bound_parameters(&self) -> Option<BoundParameters> {
+        Some(BoundParameters::Armed {
+            bounds: self.bounds.iter().map(|b| [b.ucb, b.lcb]).collect(),
+            by_step: self.depends_on_step(),
+        })
     }
 }

@@ -14,6 +14,7 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::newton::{self, Design, add_outer};
 use super::{Bounds, LabeledData, Oracle, projection};
+use crate::dp::BoundParameters;
 use crate::model::{Context, Instance, sigmoid};
 
 /// Parameters of the oracle, all positive.
@@ -57,6 +58,8 @@ pub struct Logistic {
 struct Fitted {
     mu: DVector<f64>,
     v_inverse: DMatrix<f64>,
+    /// The inverse of the Cholesky factor of V: its rows' products with phi, squared and summed, are phi' V^-1 phi.
+    factor_inverse: DMatrix<f64>,
     scale: f64,
 }
 
@@ -131,12 +134,17 @@ impl Oracle for Logistic {
             self.estimate.clone()
         };
         let v = &self.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
-        let v_inverse = Cholesky::new(v)
-            .expect("V is positive definite: lambda and kappa are positive and data are finite")
-            .inverse();
+        let factor = Cholesky::new(v)
+            .expect("V is positive definite: lambda and kappa are positive and data are finite");
+        let identity = DMatrix::identity(d, d);
+        let factor_inverse = factor
+            .l()
+            .solve_lower_triangular(&identity)
+            .expect("the factor of a positive definite matrix has a positive diagonal");
         self.fitted = Some(Fitted {
             mu,
-            v_inverse,
+            v_inverse: factor.inverse(),
+            factor_inverse,
             scale: self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt(),
         });
     }
@@ -146,6 +154,7 @@ impl Oracle for Logistic {
             mu,
             v_inverse,
             scale,
+            ..
         }) = &self.fitted
         else {
             out.fill(Bounds::UNKNOWN);
@@ -169,5 +178,17 @@ impl Oracle for Logistic {
             let radius = scale * norm_squared.max(0.0).sqrt();
             *bounds = Bounds::around(sigmoid(utility + a * mu[last]), radius);
         }
+    }
+
+    fn bound_parameters(&self) -> Option<BoundParameters> {
+        let fitted = self.fitted.as_ref()?;
+        let d = self.design.dimension;
+        let rows = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        Some(BoundParameters::Logistic {
+            action_values: self.action_values.clone(),
+            mu: fitted.mu.as_slice().to_vec(),
+            factor: rows.map(|place| fitted.factor_inverse[place]).collect(),
+            scale: fitted.scale,
+        })
     }
 }

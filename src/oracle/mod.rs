@@ -9,11 +9,9 @@ mod newton;
 mod projection;
 mod spec;
 
-use std::fmt::Debug;
-
 use rayon::prelude::*;
 
-use crate::dp::{Coefficients, ContextSample};
+use crate::dp::{BoundParameters, BoundSource, Coefficients, ContextSample};
 use crate::model::Context;
 
 pub use armed::Armed;
@@ -50,7 +48,7 @@ impl Bounds {
 const BULK_CHUNK: usize = 512;
 
 /// A confidence-bound oracle. Before the first fit every bound is (0, 1).
-pub trait Oracle: Debug + Send + Sync {
+pub trait Oracle: BoundSource {
     /// Learns from all of `data` (which only grows between calls) at confidence `delta`.
     fn fit(&mut self, data: &LabeledData, delta: f64);
 
@@ -62,7 +60,14 @@ pub trait Oracle: Debug + Send + Sync {
         false
     }
 
-    /// Bulk evaluation: the coefficients of every (context, action) of a sample.
+    /// The fitted parameters, where bounds are a simple function of them.
+    fn bound_parameters(&self) -> Option<BoundParameters> {
+        None
+    }
+}
+
+/// Bulk evaluation, in parallel.
+impl<T: Oracle> BoundSource for T {
     fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients) {
         let actions = sample.actions();
         coefficients.resize_for(sample);
@@ -85,5 +90,9 @@ pub trait Oracle: Debug + Send + Sync {
                     }
                 }
             });
+    }
+
+    fn parameters(&self) -> Option<BoundParameters> {
+        self.bound_parameters()
     }
 }

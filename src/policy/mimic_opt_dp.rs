@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Decider, Plan, Policy, ReservedEpisodes};
-use crate::dp::{Coefficients, ContextSample, Problem, ValueTable};
+use crate::dp::{ContextSample, PlanRequest, ValueTable};
 use crate::model::{Context, ContextRows, EpisodeContexts, Instance};
 use crate::oracle::{LabeledData, Oracle};
 
@@ -17,7 +17,6 @@ pub struct MimicOptDp {
     episode: usize,
     s_t: ContextSample,
     d_t: LabeledData,
-    coefficients: Coefficients,
     u_hat: ValueTable,
     decider: Decider,
 }
@@ -40,7 +39,6 @@ impl MimicOptDp {
         }
         Self {
             d_t: LabeledData::new(instance.contexts().dimension()),
-            coefficients: Coefficients::default(),
             u_hat: ValueTable::zeros(instance.horizon(), instance.budgets().max()),
             decider: Decider::new(instance.actions()),
             episode: 1,
@@ -81,16 +79,12 @@ impl Policy for MimicOptDp {
         true
     }
 
-    fn evaluate_bounds(&mut self) {
-        self.oracle.fill(&self.s_t, &mut self.coefficients);
-    }
-
-    fn problem(&self) -> Option<Problem<'_>> {
-        Some(Problem {
+    fn plan_request(&self) -> Option<PlanRequest<'_>> {
+        Some(PlanRequest {
             sample: &self.s_t,
-            coefficients: &self.coefficients,
+            source: self.oracle.as_ref(),
             budget_max: self.u_hat.budget_max(),
-            cap: Some(self.instance.reward_max()),
+            reward_max: self.instance.reward_max(),
         })
     }
 

@@ -9,7 +9,7 @@ mod spec;
 
 use std::fmt::Debug;
 
-use crate::dp::{Problem, ValueTable};
+use crate::dp::{PlanRequest, ValueTable};
 use crate::model::{Context, EpisodeContexts};
 use crate::oracle::Oracle;
 
@@ -21,9 +21,9 @@ pub use spec::{InitialRows, PolicyConfig, PolicySpec, PolicyStreams, Workplace};
 
 /// A policy of one replication.
 ///
-/// An episode runs `start_episode`, then `choose` and `observe` for each arrival, then `learn`. Where `learn` says
-/// that what it knows has changed, `evaluate_bounds` follows, the backend solves `problem`, and `install` receives
-/// the table; all replications do each of these together, so that their problems form one batch.
+/// An episode runs `start_episode`, then `choose` and `observe` for each arrival, then `learn`. Where `learn` says that
+/// what it knows has changed, the backend makes the plan of `plan_request`, and `install` receives its table; all
+/// replications do each of these together, so that their plans form one batch.
 pub trait Policy: Debug + Send + Sync {
     /// Episode `episode` (1-based) starts with budget `b_t`.
     fn start_episode(&mut self, _episode: usize, _b_t: u32) {}
@@ -39,15 +39,12 @@ pub trait Policy: Debug + Send + Sync {
         false
     }
 
-    /// Brings the coefficients of `problem` up to date.
-    fn evaluate_bounds(&mut self) {}
-
-    /// The Optimistic-DP problem to solve after a change, where the policy plans.
-    fn problem(&self) -> Option<Problem<'_>> {
+    /// The plan to be made by Optimistic-DP after a change, where the policy plans.
+    fn plan_request(&self) -> Option<PlanRequest<'_>> {
         None
     }
 
-    /// The solution of `problem`.
+    /// The plan that was asked for.
     fn install(&mut self, _u_hat: ValueTable) {}
 
     /// What the policy does throughout an episode, seen from its start.

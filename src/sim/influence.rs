@@ -12,7 +12,7 @@
 
 use rayon::prelude::*;
 
-use crate::dp::{Problem, ValueTable};
+use crate::dp::{Problem, RowEntry, ValueTable};
 
 /// Standard errors of `u_hat.start(b)` for b = 0..=budget_max. The problem's sample must have been made of rows, with
 /// ucb = lcb = rho and no cap.
@@ -23,7 +23,7 @@ pub fn standard_errors(problem: &Problem, u_hat: &ValueTable) -> Vec<f64> {
         .into_par_iter()
         .map(|h| transition_row(problem, u_hat, h))
         .collect();
-    let rows: Vec<&[(u32, u32)]> = problem.sample.rows().collect();
+    let rows: Vec<&[RowEntry]> = problem.sample.rows().collect();
     let squares = rows
         .par_chunks(64)
         .map(|chunk| {
@@ -93,17 +93,17 @@ fn row_influence(
     problem: &Problem,
     u_hat: &ValueTable,
     transitions: &[Vec<f64>],
-    row: &[(u32, u32)],
+    row: &[RowEntry],
 ) -> Vec<f64> {
     let costs = problem.sample.distinct_costs();
     let mut arrivals = row.iter().rev().peekable();
     let mut influence = vec![0.0; u_hat.budget_max() as usize + 1];
     for h in (0..u_hat.horizon()).rev() {
         let (now, next) = (u_hat.row(h), u_hat.row(h + 1));
-        let arrival = arrivals.next_if(|(step, _)| *step as usize == h);
+        let arrival = arrivals.next_if(|arrival| arrival.step as usize == h);
         // In falling order of b, because the influence at b needs those of smaller budgets at the later step.
         for b in (0..now.len()).rev() {
-            let gain = arrival.map_or(0.0, |(_, e)| best_gain(problem, next, *e as usize, b).0);
+            let gain = arrival.map_or(0.0, |a| best_gain(problem, next, a.entry as usize, b).0);
             let mut later = influence[b];
             for (c, &cost) in costs.iter().enumerate().filter(|(_, c)| **c as usize <= b) {
                 let p = transitions[h][b * costs.len() + c];

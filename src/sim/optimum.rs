@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::fluid::fluid_bounds;
 use super::influence::standard_errors;
-use crate::dp::{Backend, BackendError, Coefficients, ContextSample, Problem, ValueTable};
+use crate::dp::{
+    Backend, BackendError, BoundSource, Coefficients, ContextSample, Problem, ValueTable,
+};
 use crate::model::{ContextRows, Instance};
-use crate::oracle::{Known, Oracle};
+use crate::oracle::Known;
 
 /// The optimum with rho known.
 #[derive(Debug, Clone)]

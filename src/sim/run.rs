@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::expected::Evaluator;
 use super::{EpisodeOutcome, Optimum, Purpose, Streams, World};
 use crate::dp::cpu::Dense;
-use crate::dp::{Backend, BackendError, Problem};
+use crate::dp::{Backend, BackendError, PlanRequest};
 use crate::error::OutputError;
 use crate::policy::{Policy, PolicyStreams, Workplace};
 use crate::study::{NamedPolicy, Study};
@@ -198,31 +198,31 @@ fn run_wave(
             wave.par_iter_mut()
                 .for_each(|r| r.plan_changed = r.policy.learn(r.world.contexts()));
         });
-        timed(&mut phases.bounds, || {
-            let changed = wave.par_iter_mut().filter(|r| r.plan_changed);
-            changed.for_each(|r| r.policy.evaluate_bounds());
-        });
-        timed(&mut phases.dp, || plan(wave, backend))?;
+        plan(wave, backend, phases)?;
         observer.episode(wave.len());
     }
     Ok(())
 }
 
-/// Solves the problems of all replications whose knowledge has changed, as one batch.
-fn plan(wave: &mut [Replication], backend: &mut dyn Backend) -> Result<(), BackendError> {
-    let wants = |r: &Replication| r.plan_changed && r.policy.problem().is_some();
-    let problems: Vec<Problem> = wave
-        .iter()
-        .filter(|r| r.plan_changed)
-        .filter_map(|r| r.policy.problem())
-        .collect();
-    if problems.is_empty() {
+/// Makes the plans of all replications whose knowledge has changed, as one batch.
+fn plan(
+    wave: &mut [Replication],
+    backend: &mut dyn Backend,
+    phases: &mut Phases,
+) -> Result<(), BackendError> {
+    let start = Instant::now();
+    let wants = |r: &Replication| r.plan_changed && r.policy.plan_request().is_some();
+    let changed = wave.iter().filter(|r| r.plan_changed);
+    let requests: Vec<PlanRequest> = changed.filter_map(|r| r.policy.plan_request()).collect();
+    if requests.is_empty() {
         return Ok(());
     }
-    let tables = backend.solve(&problems)?;
-    for (replication, table) in wave.iter_mut().filter(|r| wants(r)).zip(tables) {
+    let plans = backend.plan(&requests)?;
+    for (replication, table) in wave.iter_mut().filter(|r| wants(r)).zip(plans.tables) {
         replication.policy.install(table);
     }
+    phases.bounds += plans.bounds;
+    phases.dp += start.elapsed() - plans.bounds;
     Ok(())
 }
 

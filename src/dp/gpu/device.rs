@@ -8,20 +8,105 @@ use wgpu::{
     Adapter, BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout,
     BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingResource, BindingType, Buffer,
     BufferBinding, BufferBindingType, BufferDescriptor, BufferUsages, ComputePipeline,
-    ComputePipelineDescriptor, DeviceDescriptor, ErrorFilter, Features, PipelineLayout,
-    PipelineLayoutDescriptor, PollError, PollType, Queue, ShaderModuleDescriptor, ShaderSource,
-    ShaderStages, SubmissionIndex,
+    ComputePipelineDescriptor, DeviceDescriptor, ErrorFilter, Features, PipelineLayoutDescriptor,
+    PollError, PollType, Queue, ShaderModuleDescriptor, ShaderSource, ShaderStages,
+    SubmissionIndex,
 };
 
-use super::kernel::Kernel;
+use super::kernel::Shader;
 use crate::dp::BackendError;
 
-/// The buffers of a solve, by binding; the last is for reading back.
-pub const BINDINGS: usize = 8;
-const READ_BACK: usize = BINDINGS;
+/// The buffers of a device. The first eight are in the order of the bellman shaders' bindings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    /// Uniforms of the dispatches.
+    Steps,
+    /// Headers of the problems.
+    Headers,
+    /// Ranges of members.
+    Ranges,
+    /// Members.
+    Members,
+    /// Coefficients.
+    Coefficients,
+    /// Costs.
+    Costs,
+    /// The value table.
+    Table,
+    /// Partial sums.
+    Sums,
+    /// For reading back.
+    ReadBack,
+    /// Contexts that stay on the adapter.
+    Resident,
+    /// Words to write into them.
+    Words,
+    /// Where each problem's bounds come from.
+    Sources,
+    /// Fitted parameters.
+    Parameters,
+}
 
-/// Bindings whose window moves between dispatches: the step, members, coefficients and costs.
-const DYNAMIC: [bool; BINDINGS] = [true, false, false, true, true, true, false, false];
+impl Slot {
+    const COUNT: usize = Self::Parameters as usize + 1;
+
+    /// The slots bound by the bellman shaders.
+    pub const BELLMAN: [Self; 8] = [
+        Self::Steps,
+        Self::Headers,
+        Self::Ranges,
+        Self::Members,
+        Self::Coefficients,
+        Self::Costs,
+        Self::Table,
+        Self::Sums,
+    ];
+}
+
+/// A part of a buffer to bind.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// The buffer.
+    pub slot: Slot,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// One dispatch: what to run, on what, and how often.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// The shader.
+    pub shader: Shader,
+    /// Its buffers.
+    pub bound: &'a BindGroup,
+    /// Offsets of the parts that move.
+    pub offsets: Vec<u32>,
+    /// Workgroups.
+    pub groups: [u32; 3],
+}
+
+/// How a binding is used.
+#[derive(Clone, Copy)]
+enum Use {
+    Uniform,
+    Read,
+    MovingRead,
+    Write,
+}
+
+/// The bindings of each shader; the bellman shaders share theirs.
+fn uses(shader: Shader) -> &'static [Use] {
+    use Use::{MovingRead, Read, Uniform, Write};
+    match shader {
+        Shader::Bellman(_) => &[
+            Uniform, Read, Read, MovingRead, MovingRead, MovingRead, Write, Write,
+        ],
+        Shader::Append { .. } => &[Read, Write],
+        Shader::Bounds { .. } => &[Read, Read, Read, Write],
+    }
+}
 
 /// What a device has lost, once it has.
 type Loss = Arc<Mutex<Option<String>>>;
@@ -31,9 +116,7 @@ type Loss = Arc<Mutex<Option<String>>>;
 pub struct Device {
     device: wgpu::Device,
     queue: Queue,
-    bind_layout: BindGroupLayout,
-    pipeline_layout: PipelineLayout,
-    pipelines: HashMap<Kernel, ComputePipeline>,
+    pipelines: HashMap<Shader, (BindGroupLayout, ComputePipeline)>,
     buffers: Vec<Option<Buffer>>,
     loss: Loss,
 }
@@ -71,19 +154,11 @@ impl Device {
                 .unwrap_or_else(PoisonError::into_inner)
                 .get_or_insert(text);
         }));
-        let bind_layout = bind_layout(&device);
-        let pipeline_layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
-            label: Some("bellman"),
-            bind_group_layouts: &[Some(&bind_layout)],
-            immediate_size: 0,
-        });
         Ok(Self {
             device,
             queue,
-            bind_layout,
-            pipeline_layout,
             pipelines: HashMap::new(),
-            buffers: vec![None; BINDINGS + 1],
+            buffers: vec![None; Slot::COUNT],
             loss,
         })
     }
@@ -119,41 +194,49 @@ impl Device {
             .clone()
     }
 
-    /// Compiles a kernel where it has not been compiled yet.
-    pub fn compile(&mut self, kernel: Kernel) {
-        if self.pipelines.contains_key(&kernel) {
+    /// Compiles a shader where it has not been compiled yet.
+    pub fn compile(&mut self, shader: Shader) {
+        if self.pipelines.contains_key(&shader) {
             return;
         }
-        let name = kernel.entry_point();
+        let name = shader.entry_point();
+        let layout = bind_layout(&self.device, shader);
+        let pipeline_layout = self
+            .device
+            .create_pipeline_layout(&PipelineLayoutDescriptor {
+                label: Some(name),
+                bind_group_layouts: &[Some(&layout)],
+                immediate_size: 0,
+            });
         let module = self.device.create_shader_module(ShaderModuleDescriptor {
             label: Some(name),
-            source: ShaderSource::Wgsl(kernel.source().into()),
+            source: ShaderSource::Wgsl(shader.source().into()),
         });
         let pipeline = self
             .device
             .create_compute_pipeline(&ComputePipelineDescriptor {
                 label: Some(name),
-                layout: Some(&self.pipeline_layout),
+                layout: Some(&pipeline_layout),
                 module: &module,
                 entry_point: Some(name),
                 compilation_options: wgpu::PipelineCompilationOptions::default(),
                 cache: None,
             });
-        self.pipelines.insert(kernel, pipeline);
+        self.pipelines.insert(shader, (layout, pipeline));
     }
 
-    /// Makes sure that a buffer has at least `size` bytes; it keeps what it has grown to.
-    pub fn reserve(&mut self, binding: usize, size: u64, most: u64) {
+    /// Makes sure that a buffer has at least `size` bytes; it keeps what it has grown to. Returns whether it is new.
+    pub fn reserve(&mut self, slot: Slot, size: u64, most: u64) -> bool {
         let size = size.max(256);
-        if self.buffers[binding]
+        if self.buffers[slot as usize]
             .as_ref()
             .is_some_and(|buffer| buffer.size() >= size)
         {
-            return;
+            return false;
         }
-        let usage = match binding {
-            READ_BACK => BufferUsages::MAP_READ | BufferUsages::COPY_DST,
-            0 => BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+        let usage = match slot {
+            Slot::ReadBack => BufferUsages::MAP_READ | BufferUsages::COPY_DST,
+            Slot::Steps => BufferUsages::UNIFORM | BufferUsages::COPY_DST,
             _ => BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
         };
         // Room to grow, so that a growing sample does not ask for a new buffer at every step.
@@ -161,17 +244,19 @@ impl Device {
             .next_power_of_two()
             .min(most / 256 * 256)
             .max(size.next_multiple_of(256));
-        self.buffers[binding] = Some(self.device.create_buffer(&BufferDescriptor {
-            label: Some("bellman"),
+        self.buffers[slot as usize] = Some(self.device.create_buffer(&BufferDescriptor {
+            label: Some("cbwk-gpu"),
             size: room,
             usage,
             mapped_at_creation: false,
         }));
+        true
     }
 
-    /// The buffer of a binding that has been reserved.
-    pub fn buffer(&self, binding: usize) -> &Buffer {
-        self.buffers[binding].as_ref().expect("reserved before use")
+    fn buffer(&self, slot: Slot) -> &Buffer {
+        self.buffers[slot as usize]
+            .as_ref()
+            .expect("reserved before use")
     }
 
     /// Bytes held by all buffers.
@@ -180,48 +265,46 @@ impl Device {
     }
 
     /// Writes to the start of a buffer.
-    pub fn write(&self, binding: usize, bytes: &[u8]) {
+    pub fn write(&self, slot: Slot, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.queue.write_buffer(self.buffer(binding), 0, bytes);
+            self.queue.write_buffer(self.buffer(slot), 0, bytes);
         }
     }
 
-    /// Binds all buffers; `windows` gives the bound bytes of each.
-    pub fn bind(&self, windows: [u64; BINDINGS]) -> BindGroup {
-        let entries: Vec<BindGroupEntry> = windows
-            .iter()
-            .enumerate()
-            .map(|(binding, &size)| BindGroupEntry {
-                binding: binding as u32,
-                resource: BindingResource::Buffer(BufferBinding {
-                    buffer: self.buffer(binding),
-                    offset: 0,
-                    size: wgpu::BufferSize::new(size),
-                }),
-            })
-            .collect();
+    /// Binds parts of buffers for a shader that has been compiled.
+    pub fn bind(&self, shader: Shader, parts: &[Part]) -> BindGroup {
+        let entry = |(binding, part): (usize, &Part)| BindGroupEntry {
+            binding: binding as u32,
+            resource: BindingResource::Buffer(BufferBinding {
+                buffer: self.buffers[part.slot as usize]
+                    .as_ref()
+                    .expect("reserved before use"),
+                offset: part.offset,
+                size: wgpu::BufferSize::new(part.size),
+            }),
+        };
+        let entries: Vec<BindGroupEntry> = parts.iter().enumerate().map(entry).collect();
         self.device.create_bind_group(&BindGroupDescriptor {
-            label: Some("bellman"),
-            layout: &self.bind_layout,
+            label: Some(shader.entry_point()),
+            layout: &self.pipelines[&shader].0,
             entries: &entries,
         })
     }
 
-    /// Encodes and submits dispatches: (dynamic offsets, workgroups) each.
-    pub fn submit(
-        &self,
-        kernel: Kernel,
-        bind_group: &BindGroup,
-        dispatches: impl Iterator<Item = ([u32; 4], [u32; 3])>,
-    ) -> SubmissionIndex {
+    /// Encodes and submits dispatches, in one command buffer.
+    pub fn submit<'a>(&self, launches: impl Iterator<Item = Launch<'a>>) -> SubmissionIndex {
         let mut encoder = self
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            pass.set_pipeline(&self.pipelines[&kernel]);
-            for (offsets, [x, y, z]) in dispatches {
-                pass.set_bind_group(0, bind_group, &offsets);
+            let mut current = None;
+            for launch in launches {
+                if current.replace(launch.shader) != Some(launch.shader) {
+                    pass.set_pipeline(&self.pipelines[&launch.shader].1);
+                }
+                pass.set_bind_group(0, launch.bound, &launch.offsets);
+                let [x, y, z] = launch.groups;
                 pass.dispatch_workgroups(x, y, z);
             }
         }
@@ -229,23 +312,18 @@ impl Device {
     }
 
     /// Copies the first bytes of a buffer back to the host.
-    pub fn read(
-        &self,
-        binding: usize,
-        size: u64,
-        timeout: Duration,
-    ) -> Result<Vec<u8>, BackendError> {
+    pub fn read(&self, slot: Slot, size: u64, timeout: Duration) -> Result<Vec<u8>, BackendError> {
         let mut encoder = self
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        encoder.copy_buffer_to_buffer(self.buffer(binding), 0, self.buffer(READ_BACK), 0, size);
+        let back = self.buffer(Slot::ReadBack);
+        encoder.copy_buffer_to_buffer(self.buffer(slot), 0, back, 0, size);
         let index = self.queue.submit([encoder.finish()]);
         let outcome = Arc::new(Mutex::new(None));
         let mapped = Arc::clone(&outcome);
-        self.buffer(READ_BACK)
-            .map_async(wgpu::MapMode::Read, 0..size, move |result| {
-                *mapped.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            });
+        back.map_async(wgpu::MapMode::Read, 0..size, move |result| {
+            *mapped.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        });
         self.wait(index, timeout)?;
         let outcome = outcome
             .lock()
@@ -257,12 +335,11 @@ impl Device {
             Some(Err(error)) => return Err(lost(one_line(&error.to_string()))),
             None => return Err(lost("the result was never handed over".into())),
         }
-        let bytes = self
-            .buffer(READ_BACK)
+        let bytes = back
             .get_mapped_range(0..size)
             .map_err(|error| lost(one_line(&error.to_string())))?
             .to_vec();
-        self.buffer(READ_BACK).unmap();
+        back.unmap();
         Ok(bytes)
     }
 
@@ -289,26 +366,24 @@ impl Device {
     }
 }
 
-/// The one layout that all bellman shaders share.
-fn bind_layout(device: &wgpu::Device) -> BindGroupLayout {
-    let entries: Vec<BindGroupLayoutEntry> = (0..BINDINGS)
-        .map(|binding| BindGroupLayoutEntry {
-            binding: binding as u32,
-            visibility: ShaderStages::COMPUTE,
-            ty: BindingType::Buffer {
-                ty: match binding {
-                    0 => BufferBindingType::Uniform,
-                    6 | 7 => BufferBindingType::Storage { read_only: false },
-                    _ => BufferBindingType::Storage { read_only: true },
-                },
-                has_dynamic_offset: DYNAMIC[binding],
-                min_binding_size: None,
+fn bind_layout(device: &wgpu::Device, shader: Shader) -> BindGroupLayout {
+    let entry = |(binding, usage): (usize, &Use)| BindGroupLayoutEntry {
+        binding: binding as u32,
+        visibility: ShaderStages::COMPUTE,
+        ty: BindingType::Buffer {
+            ty: match usage {
+                Use::Uniform => BufferBindingType::Uniform,
+                Use::Read | Use::MovingRead => BufferBindingType::Storage { read_only: true },
+                Use::Write => BufferBindingType::Storage { read_only: false },
             },
-            count: None,
-        })
-        .collect();
+            has_dynamic_offset: matches!(usage, Use::Uniform | Use::MovingRead),
+            min_binding_size: None,
+        },
+        count: None,
+    };
+    let entries: Vec<BindGroupLayoutEntry> = uses(shader).iter().enumerate().map(entry).collect();
     device.create_bind_group_layout(&BindGroupLayoutDescriptor {
-        label: Some("bellman"),
+        label: Some(shader.entry_point()),
         entries: &entries,
     })
 }

@@ -37,6 +37,59 @@ pub enum Kernel {
     },
 }
 
+/// What a pipeline is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shader {
+    /// A step of Optimistic-DP.
+    Bellman(Kernel),
+    /// `append.wgsl`: new contexts and changed weights.
+    Append {
+        /// Threads in a workgroup.
+        threads: u32,
+    },
+    /// `bounds.wgsl`: bounds from fitted parameters.
+    Bounds {
+        /// Threads in a workgroup.
+        threads: u32,
+    },
+}
+
+impl Shader {
+    /// File stem and entry point.
+    pub fn entry_point(&self) -> &'static str {
+        match self {
+            Self::Bellman(kernel) => kernel.entry_point(),
+            Self::Append { .. } => "append",
+            Self::Bounds { .. } => "bounds",
+        }
+    }
+
+    /// The shader's text with its constants set.
+    pub fn source(&self) -> String {
+        match *self {
+            Self::Bellman(kernel) => kernel.source(),
+            Self::Append { threads } => set(
+                include_str!("../../../shaders/append.wgsl"),
+                "THREADS",
+                threads,
+            ),
+            Self::Bounds { threads } => set(
+                include_str!("../../../shaders/bounds.wgsl"),
+                "THREADS",
+                threads,
+            ),
+        }
+    }
+
+    /// Threads in a workgroup.
+    pub fn threads(&self) -> u32 {
+        match *self {
+            Self::Bellman(kernel) => kernel.threads(),
+            Self::Append { threads } | Self::Bounds { threads } => threads,
+        }
+    }
+}
+
 impl Kernel {
     /// The kernel for a batch.
     pub fn for_batch(batch: &[Problem], threads: u32, f64: bool) -> Self {

@@ -221,6 +221,19 @@ impl Upload {
         }
     }
 
+    /// Lays out only what changes from plan to plan, for problems whose contexts are on the adapter: headers, and
+    /// dispatches over the given members, (first, count) by [problem][step].
+    pub fn of_resident(problems: &[Problem], plan: &Plan, members: &[Vec<[u32; 2]>]) -> Self {
+        let mut upload = Self::default();
+        for (problem, place) in problems.iter().zip(&plan.places) {
+            upload.push_header(problem, plan, place);
+        }
+        let one_window = |steps: &Vec<[u32; 2]>| steps.iter().map(|&range| vec![range]).collect();
+        let blocks: Vec<_> = members.iter().map(one_window).collect();
+        upload.push_dispatches(problems, plan, &blocks);
+        upload
+    }
+
     fn push_header(&mut self, problem: &Problem, plan: &Plan, place: &super::limits::Place) {
         let actions = problem.sample.actions() as u32;
         let width = problem.budget_max + 1;

@@ -2,18 +2,22 @@
 //! one command buffer, one read-back. This is the only place that knows wgpu.
 
 mod adapter;
+pub mod bounds;
 mod device;
 pub mod kernel;
 pub mod layout;
 pub mod limits;
+mod resident;
 mod solve;
 
-use super::backend::Report;
-use super::{Backend, BackendError, Problem, ValueTable};
+use std::time::Duration;
+
+use super::{Backend, BackendError, PlanRequest, Plans, Problem, Report, ValueTable};
 use device::Device;
-use kernel::Kernel;
+use kernel::{Kernel, Shader};
 use layout::Upload;
 use limits::{Limits, Plan};
+use resident::Resident;
 
 pub use adapter::{AdapterSummary, Adapters, hardware_may_exist};
 
@@ -35,6 +39,7 @@ pub struct Gpu {
     device: Device,
     limits: Limits,
     f64: bool,
+    resident: Option<Resident>,
     poison: bool,
     traffic: Traffic,
 }
@@ -66,6 +71,7 @@ impl Gpu {
             limits: summary.limits,
             adapter: summary,
             f64,
+            resident: None,
             poison: false,
             traffic: Traffic::default(),
         })
@@ -103,6 +109,25 @@ impl Gpu {
         self.device.destroy();
     }
 
+    /// The kernel for a batch, compiled.
+    fn kernel_for(&mut self, batch: &[Problem]) -> Result<Kernel, BackendError> {
+        let cost = batch.iter().map(kernel::cost_max).max().unwrap_or(1);
+        if cost > kernel::COST_LIMIT {
+            return Err(BackendError::TooLarge {
+                what: "the largest cost".into(),
+                bytes: u64::from(cost),
+                limit: u64::from(kernel::COST_LIMIT),
+                reduce: "the costs, or use --backend cpu".into(),
+            });
+        }
+        let kernel = Kernel::for_batch(batch, self.adapter.threads(), self.f64);
+        self.device.guarded(|device| {
+            device.compile(Shader::Bellman(kernel));
+            Ok(())
+        })?;
+        Ok(kernel)
+    }
+
     /// Solves problems that fit together.
     fn solve_group(
         &mut self,
@@ -114,8 +139,11 @@ impl Gpu {
         let (limits, poison) = (self.limits, self.poison);
         let traffic = &mut self.traffic;
         let bytes = self.device.guarded(|device| {
-            solve::upload(device, &plan, &upload, &limits, traffic, poison)
-                .and_then(|bound| solve::run(device, &plan, &upload, &bound, traffic))
+            let bound = solve::upload(device, &plan, &upload, &limits, traffic);
+            if poison {
+                solve::poison(device, &plan);
+            }
+            solve::run(device, &plan, &upload, &bound, Vec::new(), traffic)
         })?;
         Ok(solve::tables(group, &plan, &bytes))
     }
@@ -130,20 +158,7 @@ impl Backend for Gpu {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let cost = batch.iter().map(kernel::cost_max).max().unwrap_or(1);
-        if cost > kernel::COST_LIMIT {
-            return Err(BackendError::TooLarge {
-                what: "the largest cost".into(),
-                bytes: u64::from(cost),
-                limit: u64::from(kernel::COST_LIMIT),
-                reduce: "the costs, or use --backend cpu".into(),
-            });
-        }
-        let kernel = Kernel::for_batch(batch, self.adapter.threads(), self.f64);
-        self.device.guarded(|device| {
-            device.compile(kernel);
-            Ok(())
-        })?;
+        let kernel = self.kernel_for(batch)?;
         let mut tables = Vec::with_capacity(batch.len());
         let mut start = 0;
         for end in limits::groups(batch, kernel, &self.limits) {
@@ -151,6 +166,17 @@ impl Backend for Gpu {
             start = end;
         }
         Ok(tables)
+    }
+
+    /// Where all oracles are functions of fitted parameters and their samples fit, bounds are evaluated on the adapter.
+    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        if let Some(tables) = self.plan_resident(requests)? {
+            return Ok(Plans {
+                tables,
+                bounds: Duration::ZERO,
+            });
+        }
+        self.plan_with_tables(requests)
     }
 
     fn report(&self) -> Report {

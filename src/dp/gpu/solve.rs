@@ -5,7 +5,8 @@ use std::time::Duration;
 use wgpu::BindGroup;
 
 use super::Traffic;
-use super::device::{BINDINGS, Device};
+use super::device::{Device, Launch, Part, Slot};
+use super::kernel::Shader;
 use super::layout::{FixedPoint, Step, Upload};
 use super::limits::{Limits, Plan};
 use crate::dp::{BackendError, Problem, ValueTable};
@@ -16,66 +17,112 @@ const UNIFORM_STRIDE: u64 = 256;
 /// Candidates in one submission at the most, so that no driver takes it for a hang.
 const SUBMIT_CANDIDATES: u64 = 20_000_000_000;
 
-const TABLE: usize = 6;
-const SUMS: usize = 7;
-
-/// Makes room, writes the inputs and binds everything; outputs are filled with NaN if `poison` is set.
+/// Makes room, writes the inputs and binds everything.
 pub fn upload(
     device: &mut Device,
     plan: &Plan,
     upload: &Upload,
     limits: &Limits,
     traffic: &mut Traffic,
-    poison: bool,
-) -> Result<BindGroup, BackendError> {
+) -> BindGroup {
+    let mut parts = small_inputs(device, plan, upload, limits, traffic);
+    let inputs: [(Slot, &[u8]); 3] = [
+        (Slot::Members, upload.members()),
+        (Slot::Coefficients, upload.coefficients()),
+        (Slot::Costs, bytemuck::cast_slice(&upload.costs)),
+    ];
+    for (slot, bytes) in inputs {
+        let size = (bytes.len() as u64).max(256);
+        // Moving windows need room behind the last one.
+        let shown = if plan.moving {
+            size.min(limits.binding_bytes / 256 * 256)
+        } else {
+            size
+        };
+        let room = if plan.moving { size + shown } else { size };
+        write(device, slot, bytes, room, limits, traffic);
+        parts[slot as usize] = whole(slot, shown);
+    }
+    device.bind(Shader::Bellman(plan.kernel), &parts)
+}
+
+/// Writes what every plan needs anew (uniforms, headers, ranges), makes room for the outputs, and returns the parts to
+/// bind, those of the large inputs still to be filled in.
+pub fn small_inputs(
+    device: &mut Device,
+    plan: &Plan,
+    upload: &Upload,
+    limits: &Limits,
+    traffic: &mut Traffic,
+) -> [Part; 8] {
     let mut steps = vec![0; upload.dispatches.len() * UNIFORM_STRIDE as usize];
     let slots = steps.chunks_exact_mut(UNIFORM_STRIDE as usize);
     for (slot, dispatch) in slots.zip(&upload.dispatches) {
         slot[..size_of::<Step>()].copy_from_slice(bytemuck::bytes_of(&dispatch.step));
     }
-    let inputs: [&[u8]; 6] = [
-        &steps,
-        &upload.headers,
-        bytemuck::cast_slice(&upload.ranges),
-        upload.members(),
-        upload.coefficients(),
-        bytemuck::cast_slice(&upload.costs),
+    let mut parts = Slot::BELLMAN.map(|slot| whole(slot, 256));
+    let inputs: [(Slot, &[u8]); 3] = [
+        (Slot::Steps, &steps),
+        (Slot::Headers, &upload.headers),
+        (Slot::Ranges, bytemuck::cast_slice(&upload.ranges)),
     ];
-    // What each binding shows of its buffer; moving windows need room behind the last one.
-    let mut windows = [0; BINDINGS];
-    for (binding, bytes) in inputs.iter().enumerate() {
+    for (slot, bytes) in inputs {
         let size = (bytes.len() as u64).max(256);
-        let moves = plan.moving && (3..=5).contains(&binding);
-        windows[binding] = match binding {
-            0 => size_of::<Step>().next_multiple_of(16) as u64,
-            _ if moves => size.min(limits.binding_bytes / 256 * 256),
-            _ => size,
-        };
-        let room = if moves { size + windows[binding] } else { size };
-        device.reserve(binding, room, limits.buffer_bytes);
-        device.write(binding, bytes);
-        traffic.bytes_up += bytes.len() as u64;
+        write(device, slot, bytes, size, limits, traffic);
+        parts[slot as usize].size = size;
     }
-    for (binding, size) in [(TABLE, plan.table_bytes()), (SUMS, plan.sum_bytes())] {
-        windows[binding] = size.max(256);
-        device.reserve(binding, size, limits.buffer_bytes);
-        if poison {
-            device.write(binding, &vec![0xff; size as usize]);
-        }
+    parts[Slot::Steps as usize].size = size_of::<Step>().next_multiple_of(16) as u64;
+    for (slot, size) in [
+        (Slot::Table, plan.table_bytes()),
+        (Slot::Sums, plan.sum_bytes()),
+    ] {
+        device.reserve(slot, size, limits.buffer_bytes);
+        parts[slot as usize].size = size.max(256);
     }
-    device.reserve(BINDINGS, plan.table_bytes(), limits.buffer_bytes);
-    Ok(device.bind(windows))
+    device.reserve(Slot::ReadBack, plan.table_bytes(), limits.buffer_bytes);
+    parts
 }
 
-/// Dispatches all steps and reads the table back.
-pub fn run(
+/// Fills the outputs with NaN, so that a value nobody computed cannot pass for a result.
+pub fn poison(device: &Device, plan: &Plan) {
+    device.write(Slot::Table, &vec![0xff; plan.table_bytes() as usize]);
+    device.write(Slot::Sums, &vec![0xff; plan.sum_bytes() as usize]);
+}
+
+/// A buffer from its start.
+pub fn whole(slot: Slot, size: u64) -> Part {
+    Part {
+        slot,
+        offset: 0,
+        size,
+    }
+}
+
+/// Writes to a buffer with at least `room` bytes.
+pub fn write(
+    device: &mut Device,
+    slot: Slot,
+    bytes: &[u8],
+    room: u64,
+    limits: &Limits,
+    traffic: &mut Traffic,
+) {
+    device.reserve(slot, room, limits.buffer_bytes);
+    device.write(slot, bytes);
+    traffic.bytes_up += bytes.len() as u64;
+}
+
+/// Launches `before`, then all steps, and reads the table back.
+pub fn run<'a>(
     device: &Device,
     plan: &Plan,
     upload: &Upload,
-    bound: &BindGroup,
+    bound: &'a BindGroup,
+    before: Vec<Launch<'a>>,
     traffic: &mut Traffic,
 ) -> Result<Vec<u8>, BackendError> {
     let problems = plan.places.len() as u32;
+    let mut before = before.into_iter();
     let mut work = 0;
     let mut first = 0;
     while first < upload.dispatches.len() {
@@ -83,27 +130,28 @@ pub fn run(
         let chosen = upload.dispatches[first..first + count]
             .iter()
             .zip(first as u32..);
-        let index = device.submit(
-            plan.kernel,
-            bound,
-            chosen.map(|(dispatch, i)| {
-                work += dispatch.candidates;
-                let offsets = [
+        let steps = chosen.map(|(dispatch, i)| {
+            work += dispatch.candidates;
+            Launch {
+                shader: Shader::Bellman(plan.kernel),
+                bound,
+                offsets: vec![
                     i * UNIFORM_STRIDE as u32,
                     dispatch.member_offset as u32,
                     dispatch.coefficient_offset as u32,
                     dispatch.cost_offset as u32,
-                ];
-                (offsets, [plan.tiles, plan.pieces, problems])
-            }),
-        );
-        traffic.dispatches += count as u64;
+                ],
+                groups: [plan.tiles, plan.pieces, problems],
+            }
+        });
+        traffic.dispatches += (count + before.len()) as u64;
+        let index = device.submit(before.by_ref().chain(steps));
         first += count;
         if first < upload.dispatches.len() {
             device.wait(index, patience(work))?;
         }
     }
-    let bytes = device.read(TABLE, plan.table_bytes(), patience(work))?;
+    let bytes = device.read(Slot::Table, plan.table_bytes(), patience(work))?;
     traffic.bytes_down += bytes.len() as u64;
     Ok(bytes)
 }

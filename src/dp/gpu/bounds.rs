@@ -1,0 +1,243 @@
+//! Plans whose bounds are evaluated on the adapter, from contexts that stay there.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::device::{Device, Launch, Part, Slot};
+use super::kernel::Shader;
+use super::layout::Upload;
+use super::limits::{Limits, Plan};
+use super::resident::{Resident, Update};
+use super::{Gpu, Traffic, limits, solve};
+use crate::dp::{BackendError, BoundParameters, Coefficients, PlanRequest, Problem, ValueTable};
+
+/// Where the bounds of a problem come from, as `bounds.wgsl` reads it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Source {
+    /// 0 armed, 1 logistic.
+    pub kind: u32,
+    /// Non-null actions.
+    pub actions: u32,
+    /// Features of a context.
+    pub dimension: u32,
+    /// Contexts so far.
+    pub entries: u32,
+    /// First word of the records.
+    pub first_record: u32,
+    /// First word of the offers.
+    pub first_offer: u32,
+    /// First pair in the coefficients.
+    pub first_pair: u32,
+    /// First number in the parameters.
+    pub first_parameter: u32,
+    /// Armed: 1 where bounds differ by step.
+    pub by_step: u32,
+    /// Logistic: multiplies the norm.
+    pub scale: f32,
+}
+
+impl Gpu {
+    /// Plans with bounds evaluated on the adapter. `None` where that cannot be done: an oracle that is not a function of
+    /// parameters, 64-bit shaders, or samples that do not fit together.
+    pub(super) fn plan_resident(
+        &mut self,
+        requests: &[PlanRequest],
+    ) -> Result<Option<Vec<ValueTable>>, BackendError> {
+        let parameters: Option<Vec<BoundParameters>> = requests
+            .iter()
+            .map(|request| request.source.parameters())
+            .collect();
+        let Some(parameters) = parameters.filter(|p| !p.is_empty() && !self.f64) else {
+            return Ok(None);
+        };
+        let none = Coefficients::default();
+        let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
+        let kernel = self.kernel_for(&problems)?;
+        if limits::groups(&problems, kernel, &self.limits).len() > 1 {
+            return Ok(None);
+        }
+        let plan = Plan::new(&problems, kernel, &self.limits)?;
+        let known = self.resident.take();
+        match Resident::update(known, requests, kernel, &self.limits) {
+            Some((known, update)) if !plan.moving => {
+                let tables = self.run_resident(&known, &update, plan, requests, &parameters)?;
+                self.resident = Some(known);
+                Ok(Some(tables))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Brings the adapter up to date, evaluates bounds there and solves.
+    fn run_resident(
+        &mut self,
+        known: &Resident,
+        update: &Update,
+        mut plan: Plan,
+        requests: &[PlanRequest],
+        parameters: &[BoundParameters],
+    ) -> Result<Vec<ValueTable>, BackendError> {
+        let none = Coefficients::default();
+        let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
+        for (i, place) in plan.places.iter_mut().enumerate() {
+            *place = known.place(i, *place);
+        }
+        let members: Vec<Vec<[u32; 2]>> = requests
+            .iter()
+            .enumerate()
+            .map(|(i, r)| known.members(i, r.sample))
+            .collect();
+        let upload = Upload::of_resident(&problems, &plan, &members);
+        let threads = 64;
+        let (append, bounds) = (Shader::Append { threads }, Shader::Bounds { threads });
+        let (limits, poison) = (&self.limits, self.poison);
+        let traffic = &mut self.traffic;
+        let bytes = self.device.guarded(|device| {
+            device.compile(append);
+            device.compile(bounds);
+            let mut parts = solve::small_inputs(device, &plan, &upload, limits, traffic);
+            let words = write_resident(device, known, update, limits, traffic);
+            let parameter_bytes =
+                write_sources(device, known, requests, parameters, &plan, limits, traffic);
+            let resident_bytes = 4 * known.sections.end as u64;
+            let coefficient_bytes = 8 * known.pairs() as u64;
+            device.reserve(Slot::Coefficients, coefficient_bytes, limits.buffer_bytes);
+            if poison {
+                solve::poison(device, &plan);
+                device.write(Slot::Coefficients, &vec![0xff; coefficient_bytes as usize]);
+            }
+            let section = |from: usize, to: usize| Part {
+                slot: Slot::Resident,
+                offset: 4 * from as u64,
+                size: 4 * (to - from).max(64) as u64,
+            };
+            let sections = known.sections;
+            parts[Slot::Members as usize] = section(sections.members, sections.costs);
+            parts[Slot::Coefficients as usize] =
+                solve::whole(Slot::Coefficients, coefficient_bytes);
+            parts[Slot::Costs as usize] = section(sections.costs, sections.records);
+            let bound = device.bind(Shader::Bellman(plan.kernel), &parts);
+            let all = solve::whole(Slot::Resident, resident_bytes);
+            let bound_append = (words > 0).then(|| {
+                let size = 8 * (u64::from(words) + 1);
+                device.bind(append, &[solve::whole(Slot::Words, size.max(256)), all])
+            });
+            let source_bytes = (size_of::<Source>() * requests.len()) as u64;
+            let bound_bounds = device.bind(
+                bounds,
+                &[
+                    solve::whole(Slot::Sources, source_bytes.max(256)),
+                    solve::whole(Slot::Parameters, parameter_bytes.max(256)),
+                    all,
+                    solve::whole(Slot::Coefficients, coefficient_bytes),
+                ],
+            );
+            let launch = |shader, bound, groups| Launch {
+                shader,
+                bound,
+                offsets: Vec::new(),
+                groups,
+            };
+            let mut before = Vec::new();
+            if let Some(bound) = &bound_append {
+                before.push(launch(append, bound, [words.div_ceil(threads), 1, 1]));
+            }
+            let most = requests
+                .iter()
+                .map(|r| r.sample.len() as u32)
+                .max()
+                .unwrap_or(0);
+            let groups = [most.div_ceil(threads).max(1), 1, requests.len() as u32];
+            before.push(launch(bounds, &bound_bounds, groups));
+            solve::run(device, &plan, &upload, &bound, before, traffic)
+        })?;
+        Ok(solve::tables(&problems, &plan, &bytes))
+    }
+}
+
+/// Brings the resident data up to date; returns how many words `append` has to place.
+fn write_resident(
+    device: &mut Device,
+    known: &Resident,
+    update: &Update,
+    limits: &Limits,
+    traffic: &mut Traffic,
+) -> u32 {
+    let room = 4 * known.sections.end as u64;
+    match update {
+        Update::Everything(image) => {
+            let bytes = bytemuck::cast_slice(image);
+            solve::write(device, Slot::Resident, bytes, room, limits, traffic);
+            0
+        }
+        Update::Words(words) => {
+            let mut counted = Vec::with_capacity(words.len() + 1);
+            counted.push([0, words.len() as u32]);
+            counted.extend_from_slice(words);
+            let bytes: &[u8] = bytemuck::cast_slice(&counted);
+            let size = bytes.len() as u64;
+            solve::write(device, Slot::Words, bytes, size, limits, traffic);
+            words.len() as u32
+        }
+    }
+}
+
+/// Writes the sources and their parameters; returns the bytes of the latter.
+fn write_sources(
+    device: &mut Device,
+    known: &Resident,
+    requests: &[PlanRequest],
+    parameters: &[BoundParameters],
+    plan: &Plan,
+    limits: &Limits,
+    traffic: &mut Traffic,
+) -> u64 {
+    let mut numbers: Vec<f32> = Vec::new();
+    let mut sources = Vec::with_capacity(requests.len());
+    for (i, (request, parameters)) in requests.iter().zip(parameters).enumerate() {
+        let [first_record, first_offer] = known.records_and_offers(i);
+        let mut source = Source {
+            kind: 0,
+            actions: request.sample.actions() as u32,
+            dimension: request.sample.dimension() as u32,
+            entries: request.sample.len() as u32,
+            first_record,
+            first_offer,
+            first_pair: plan.places[i].first_pair,
+            first_parameter: numbers.len() as u32,
+            by_step: 0,
+            scale: 0.0,
+        };
+        match parameters {
+            BoundParameters::Armed { bounds, by_step } => {
+                source.by_step = u32::from(*by_step);
+                numbers.extend(bounds.iter().flatten().map(|x| *x as f32));
+            }
+            BoundParameters::Logistic {
+                action_values,
+                mu,
+                factor,
+                scale,
+            } => {
+                source.kind = 1;
+                source.scale = *scale as f32;
+                let all = action_values.iter().chain(mu).chain(factor);
+                numbers.extend(all.map(|x| *x as f32));
+            }
+        }
+        sources.push(source);
+    }
+    let bytes: &[u8] = bytemuck::cast_slice(&sources);
+    solve::write(
+        device,
+        Slot::Sources,
+        bytes,
+        bytes.len() as u64,
+        limits,
+        traffic,
+    );
+    let bytes: &[u8] = bytemuck::cast_slice(&numbers);
+    let size = bytes.len() as u64;
+    solve::write(device, Slot::Parameters, bytes, size, limits, traffic);
+    size
+}

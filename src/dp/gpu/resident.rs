@@ -1,0 +1,260 @@
+//! Contexts that stay on the adapter. A study's samples only grow, by one row at a time: what is new goes up as single
+//! words, and a plan then needs no more than the oracle's fitted parameters.
+//!
+//! All resident data are words of one buffer with four sections: members (entry, weight), costs, records (step,
+//! features) and offers (reward, action). Each sample has room in each section; when one outgrows its room, everything is
+//! laid out anew with twice the room.
+
+use super::kernel::Kernel;
+use super::limits::{Limits, Place};
+use crate::dp::{ContextSample, PlanRequest};
+
+/// Sections start at multiples of this many words, where a binding may.
+const ALIGN: usize = 64;
+
+/// The four sections, as first words.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sections {
+    /// First word of the members.
+    pub members: usize,
+    /// First word of the costs.
+    pub costs: usize,
+    /// First word of the records.
+    pub records: usize,
+    /// First word of the offers.
+    pub offers: usize,
+    /// Words in all.
+    pub end: usize,
+}
+
+/// What the adapter holds of the samples of a batch.
+#[derive(Debug)]
+pub struct Resident {
+    kernel: Kernel,
+    rooms: Vec<Room>,
+    /// Where the sections begin.
+    pub sections: Sections,
+}
+
+/// The room of one sample and how much of it is used.
+#[derive(Debug, Clone)]
+struct Room {
+    id: u64,
+    reward_scale: f64,
+    entries: usize,
+    arrivals: usize,
+    entry_room: usize,
+    place_room: usize,
+    first_entry: usize,
+    first_pair: usize,
+    first_record: usize,
+    first_member: usize,
+}
+
+/// What must be written to bring the adapter up to date.
+#[derive(Debug)]
+pub enum Update {
+    /// The whole buffer.
+    Everything(Vec<u32>),
+    /// (place, word) pairs.
+    Words(Vec<[u32; 2]>),
+}
+
+impl Resident {
+    /// Brings what is known of the samples up to date, or lays it out anew; `None` where it would not fit a binding.
+    pub fn update(
+        known: Option<Self>,
+        requests: &[PlanRequest],
+        kernel: Kernel,
+        limits: &Limits,
+    ) -> Option<(Self, Update)> {
+        if let Some(mut known) = known
+            && known.kernel == kernel
+            && known.rooms.len() == requests.len()
+            && known
+                .rooms
+                .iter()
+                .zip(requests)
+                .all(|(room, request)| room.holds(request))
+        {
+            let mut words = Vec::new();
+            known.write_news(requests, &mut |place, word| {
+                words.push([place as u32, word]);
+            });
+            return Some((known, Update::Words(words)));
+        }
+        let mut fresh = Self::lay_out(requests, kernel);
+        let widest = fresh.sections.end.max(2 * fresh.pairs());
+        if 4 * widest as u64 > limits.binding_bytes {
+            return None;
+        }
+        let mut image = vec![0; fresh.sections.end];
+        fresh.write_news(requests, &mut |place, word| image[place] = word);
+        Some((fresh, Update::Everything(image)))
+    }
+
+    fn lay_out(requests: &[PlanRequest], kernel: Kernel) -> Self {
+        let (mut entries, mut pairs, mut records, mut members) = (0, 0, 0, 0);
+        let rooms: Vec<Room> = requests
+            .iter()
+            .map(|request| {
+                let sample = request.sample;
+                let longest = (0..sample.horizon())
+                    .map(|h| sample.step(h).entries.len())
+                    .max();
+                let room = Room {
+                    id: sample.id(),
+                    reward_scale: reward_scale(request),
+                    entries: 0,
+                    arrivals: 0,
+                    entry_room: (2 * sample.len()).max(64),
+                    place_room: (2 * longest.unwrap_or(0)).max(16),
+                    first_entry: entries,
+                    first_pair: pairs,
+                    first_record: records,
+                    first_member: members,
+                };
+                entries += room.entry_room;
+                pairs += room.entry_room * sample.actions();
+                records += room.entry_room * (sample.dimension() + 1);
+                members += room.place_room * sample.horizon();
+                room
+            })
+            .collect();
+        let aligned = |words: usize| words.next_multiple_of(ALIGN);
+        let costs = aligned(2 * members);
+        let cost_words = if kernel.is_narrow() { entries } else { pairs };
+        let records_start = costs + aligned(cost_words);
+        let offers = records_start + aligned(records);
+        Self {
+            kernel,
+            rooms,
+            sections: Sections {
+                members: 0,
+                costs,
+                records: records_start,
+                offers,
+                end: offers + aligned(2 * pairs),
+            },
+        }
+    }
+
+    /// Pairs that there is room for.
+    pub fn pairs(&self) -> usize {
+        (self.sections.end - self.sections.offers) / 2
+    }
+
+    /// Hands over the words of all entries and members that are new or changed.
+    fn write_news(&mut self, requests: &[PlanRequest], write: &mut dyn FnMut(usize, u32)) {
+        let Self {
+            kernel,
+            rooms,
+            sections,
+        } = self;
+        for (room, request) in rooms.iter_mut().zip(requests) {
+            let sample = request.sample;
+            for entry in room.entries..sample.len() {
+                room.write_entry(*kernel, sections, sample, entry, write);
+            }
+            for arrival in &sample.arrivals()[room.arrivals..] {
+                let (step, place) = (arrival.step as usize, arrival.place as usize);
+                let weight = sample.step(step).weights[place] as f32;
+                let first = 2 * (room.first_member + step * room.place_room + place);
+                write(sections.members + first, arrival.entry);
+                write(sections.members + first + 1, weight.to_bits());
+            }
+            room.entries = sample.len();
+            room.arrivals = sample.arrivals().len();
+        }
+    }
+
+    /// Where a problem's coefficients and costs are, for its header; the rest of the place is as planned.
+    pub fn place(&self, i: usize, planned: Place) -> Place {
+        let room = &self.rooms[i];
+        let first_cost = if self.kernel.is_narrow() {
+            room.first_entry
+        } else {
+            room.first_pair
+        };
+        Place {
+            first_pair: room.first_pair as u32,
+            first_cost: first_cost as u32,
+            ..planned
+        }
+    }
+
+    /// (first, count) of the members of every step of a problem.
+    pub fn members(&self, i: usize, sample: &ContextSample) -> Vec<[u32; 2]> {
+        let room = &self.rooms[i];
+        let first = |step| (room.first_member + step * room.place_room) as u32;
+        let steps = 0..sample.horizon();
+        steps
+            .map(|h| [first(h), sample.step(h).entries.len() as u32])
+            .collect()
+    }
+
+    /// First word of a problem's records and of its offers.
+    pub fn records_and_offers(&self, i: usize) -> [u32; 2] {
+        let room = &self.rooms[i];
+        let records = self.sections.records + room.first_record;
+        [
+            records as u32,
+            (self.sections.offers + 2 * room.first_pair) as u32,
+        ]
+    }
+}
+
+/// Rewards are divided by r_max on the adapter.
+fn reward_scale(request: &PlanRequest) -> f64 {
+    request.reward_max.max(f64::MIN_POSITIVE)
+}
+
+impl Room {
+    /// Whether the room is this sample's and large enough for it as it is now.
+    fn holds(&self, request: &PlanRequest) -> bool {
+        let sample = request.sample;
+        let longest = (0..sample.horizon())
+            .map(|h| sample.step(h).entries.len())
+            .max();
+        self.id == sample.id()
+            && self.reward_scale == reward_scale(request)
+            && sample.len() <= self.entry_room
+            && longest.unwrap_or(0) <= self.place_room
+    }
+
+    fn write_entry(
+        &self,
+        kernel: Kernel,
+        sections: &Sections,
+        sample: &ContextSample,
+        entry: usize,
+        write: &mut dyn FnMut(usize, u32),
+    ) {
+        let actions = sample.actions();
+        let context = sample.context(entry);
+        let record = sections.records + self.first_record + entry * (context.features.len() + 1);
+        write(record, context.step as u32);
+        for (i, x) in context.features.iter().enumerate() {
+            write(record + 1 + i, (*x as f32).to_bits());
+        }
+        let mut order: Vec<usize> = (0..actions).collect();
+        if kernel.is_narrow() {
+            order.sort_by_key(|a| sample.cost(entry, a + 1));
+            let marks = (1..=actions).map(|a| 0x0101_0101 << (8 * (sample.cost(entry, a) - 1)));
+            write(
+                sections.costs + self.first_entry + entry,
+                marks.sum::<u32>(),
+            );
+        }
+        let first = self.first_pair + entry * actions;
+        for (slot, &a) in order.iter().enumerate() {
+            let reward = sample.rewards()[entry * actions + a] / self.reward_scale;
+            let offer = sections.offers + 2 * (first + slot);
+            write(offer, (reward as f32).to_bits());
+            write(offer + 1, a as u32);
+            if !kernel.is_narrow() {
+                write(sections.costs + first + slot, sample.cost(entry, a + 1));
+            }
+        }
+    }
+}
