@@ -2,6 +2,8 @@
 //! action) per second. GPU groups run on the adapter that `--backend gpu` would take (WGPU_ADAPTER_NAME chooses
 //! another) and are left out, with the reason, where there is none.
 
+#![allow(clippy::print_stderr, reason = "the adapter is part of the result")]
+
 use std::hint::black_box;
 use std::sync::Arc;
 

@@ -1,31 +1,40 @@
 // ucb * r and lcb of every (context, action) of a batch, from fitted parameters and contexts that stay on the adapter.
 //
-// One thread takes one context. Kind 0, armed: an interval per group and action. Kind 1, logistic:
+// A thread takes contexts of one problem. Kind 0, armed: an interval per group and action. Kind 1, logistic:
 //
 //     f(phi.mu) +- scale * |factor phi|,   phi = (theta, action value),   factor' factor = V^-1
 //
-// with the inverse Cholesky factor of V, so that the norm is a sum of squares and loses no digits.
+// with the inverse Cholesky factor of V, so that the norm is a sum of squares and loses no digits. Of a lower triangle
+// only the last row meets the action value: all else is done once per context.
+//
+// The constants below are set by the host for the instance.
 
+const ACTIONS = 4u;
+const DIMENSION = 2u;
 const THREADS = 64u;
+
+// Contexts that one thread takes, so that parameters are read once for several.
+const CONTEXTS = 8u;
 
 // The smallest lcb: times the huge gap of an infeasible action it outweighs any gain.
 const LCB_FLOOR = 1e-20;
 
+const TRIANGLE = (DIMENSION + 1u) * (DIMENSION + 2u) / 2u;
+const LAST_ROW = TRIANGLE - DIMENSION - 1u;
+
 struct Source {
     kind: u32,
-    actions: u32,
-    // Features of a context.
-    dimension: u32,
     // Contexts so far.
     entries: u32,
-    // First word of the contexts (step, features) and of the offers (reward, action) in `resident`.
+    // First word of the contexts (step, features) and of the offers (reward, place among the sorted actions) in
+    // `resident`.
     first_record: u32,
     first_offer: u32,
     // First pair in `coefficients`.
     first_pair: u32,
     // First number in `parameters`. Armed: (ucb, lcb) by group and action. Logistic: action values, mu, factor.
     first_parameter: u32,
-    // Armed: 1 where bounds differ by step. Logistic: not used.
+    // Armed: 1 where bounds differ by step.
     by_step: u32,
     // Logistic: multiplies the norm.
     scale: f32,
@@ -36,74 +45,82 @@ struct Source {
 @group(0) @binding(2) var<storage, read> resident: array<u32>;
 @group(0) @binding(3) var<storage, read_write> coefficients: array<vec2<f32>>;
 
-// (ucb, lcb) of an action with its own parameters per group.
-fn armed(source: Source, record: u32, action: u32) -> vec2<f32> {
-    let group = resident[record] * source.by_step;
-    let place = source.first_parameter + 2u * (group * source.actions + action);
-    return vec2<f32>(parameters[place], parameters[place + 1u]);
+// Writes the coefficients of an action from its (ucb, lcb).
+fn put(source: Source, entry: u32, action: u32, bounds: vec2<f32>) {
+    let offer = source.first_offer + 2u * (entry * ACTIONS + action);
+    let reward = bitcast<f32>(resident[offer]);
+    let feasible = reward >= 0.0;
+    coefficients[source.first_pair + entry * ACTIONS + resident[offer + 1u]] = vec2<f32>(
+        select(0.0, bounds.x * reward, feasible),
+        max(select(0.0, bounds.y, feasible), LCB_FLOOR),
+    );
 }
 
-// The parts of phi.mu and |factor phi|^2 that belong to theta and serve all actions: the utility, the square without the
-// last row (the only row of a lower triangle that meets the action value), and the last row's product.
-fn of_theta(source: Source, record: u32) -> vec3<f32> {
-    let mu = source.first_parameter + source.actions;
-    let dimension = source.dimension;
-    var row = mu + dimension + 1u;
-    var utility = 0.0;
-    var square = 0.0;
-    var along = 0.0;
-    for (var i = 0u; i <= dimension; i++) {
-        square += along * along;
-        along = 0.0;
-        for (var j = 0u; j < min(i + 1u, dimension); j++) {
-            along += parameters[row + j] * bitcast<f32>(resident[record + 1u + j]);
+fn armed(source: Source, first: u32) {
+    for (var entry = first; entry < min(source.entries, first + CONTEXTS * THREADS); entry += THREADS) {
+        let record = source.first_record + entry * (DIMENSION + 1u);
+        let group = resident[record] * source.by_step;
+        for (var a = 0u; a < ACTIONS; a++) {
+            let place = source.first_parameter + 2u * (group * ACTIONS + a);
+            put(source, entry, a, vec2<f32>(parameters[place], parameters[place + 1u]));
         }
-        if i < dimension {
-            utility += parameters[mu + i] * bitcast<f32>(resident[record + 1u + i]);
-        }
-        row += i + 1u;
     }
-    return vec3<f32>(utility, square, along);
 }
 
-fn logistic(source: Source, theta: vec3<f32>, action: u32) -> vec2<f32> {
-    let value = parameters[source.first_parameter + action];
-    let mu = source.first_parameter + source.actions;
-    let d = source.dimension + 1u;
-    let last = mu + d + d * (d + 1u) / 2u - 1u;
-    let along = theta.z + parameters[last] * value;
-    let estimate = 1.0 / (1.0 + exp(-theta.x - parameters[mu + source.dimension] * value));
-    let radius = source.scale * sqrt(theta.y + along * along);
-    return clamp(vec2<f32>(estimate + radius, estimate - radius), vec2<f32>(0.0), vec2<f32>(1.0));
+fn logistic(source: Source, first: u32) {
+    var values: array<f32, ACTIONS>;
+    for (var a = 0u; a < ACTIONS; a++) {
+        values[a] = parameters[source.first_parameter + a];
+    }
+    var mu: array<f32, DIMENSION + 1u>;
+    for (var i = 0u; i <= DIMENSION; i++) {
+        mu[i] = parameters[source.first_parameter + ACTIONS + i];
+    }
+    var factor: array<f32, TRIANGLE>;
+    for (var i = 0u; i < TRIANGLE; i++) {
+        factor[i] = parameters[source.first_parameter + ACTIONS + DIMENSION + 1u + i];
+    }
+    for (var entry = first; entry < min(source.entries, first + CONTEXTS * THREADS); entry += THREADS) {
+        let record = source.first_record + entry * (DIMENSION + 1u);
+        var theta: array<f32, DIMENSION>;
+        var utility = 0.0;
+        var last = 0.0;
+        for (var i = 0u; i < DIMENSION; i++) {
+            theta[i] = bitcast<f32>(resident[record + 1u + i]);
+            utility += mu[i] * theta[i];
+            last += factor[LAST_ROW + i] * theta[i];
+        }
+        var square = 0.0;
+        for (var i = 0u; i < DIMENSION; i++) {
+            var along = 0.0;
+            for (var j = 0u; j <= i; j++) {
+                along += factor[i * (i + 1u) / 2u + j] * theta[j];
+            }
+            square += along * along;
+        }
+        for (var a = 0u; a < ACTIONS; a++) {
+            let along = last + factor[TRIANGLE - 1u] * values[a];
+            let estimate = 1.0 / (1.0 + exp(-utility - mu[DIMENSION] * values[a]));
+            let radius = source.scale * sqrt(square + along * along);
+            let bounds = vec2<f32>(estimate + radius, estimate - radius);
+            put(source, entry, a, clamp(bounds, vec2<f32>(0.0), vec2<f32>(1.0)));
+        }
+    }
 }
 
 @compute @workgroup_size(THREADS)
-fn bounds(@builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
+fn bounds(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
     let source = sources[group.z];
-    let entry = id.x;
-    if entry >= source.entries {
+    let first = group.x * CONTEXTS * THREADS + thread;
+    if first >= source.entries {
         return;
     }
-    let record = source.first_record + entry * (source.dimension + 1u);
-    var theta: vec3<f32>;
-    if source.kind == 1u {
-        theta = of_theta(source, record);
-    }
-    for (var slot = 0u; slot < source.actions; slot++) {
-        let pair = entry * source.actions + slot;
-        let offer = source.first_offer + 2u * pair;
-        let reward = bitcast<f32>(resident[offer]);
-        let action = resident[offer + 1u];
-        var found: vec2<f32>;
-        if source.kind == 0u {
-            found = armed(source, record, action);
-        } else {
-            found = logistic(source, theta, action);
-        }
-        let feasible = reward >= 0.0;
-        coefficients[source.first_pair + pair] = vec2<f32>(
-            select(0.0, found.x * reward, feasible),
-            max(select(0.0, found.y, feasible), LCB_FLOOR),
-        );
+    if source.kind == 0u {
+        armed(source, first);
+    } else {
+        logistic(source, first);
     }
 }

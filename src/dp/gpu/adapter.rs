@@ -78,6 +78,11 @@ impl AdapterSummary {
         if self.is_hardware() { 64 } else { 8 }
     }
 
+    /// Contexts that a thread takes when bounds are evaluated: few where threads are many.
+    pub fn contexts_per_thread(&self) -> u32 {
+        if self.is_hardware() { 4 } else { 32 }
+    }
+
     /// `DiscreteGpu`, `Cpu`, ... in words.
     pub fn kind(&self) -> &'static str {
         match self.device_type {

@@ -10,16 +10,15 @@ use super::resident::{Resident, Update};
 use super::{Gpu, Traffic, limits, solve};
 use crate::dp::{BackendError, BoundParameters, Coefficients, PlanRequest, Problem, ValueTable};
 
+/// Threads in a workgroup of `append.wgsl`.
+const THREADS: u32 = 64;
+
 /// Where the bounds of a problem come from, as `bounds.wgsl` reads it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 pub struct Source {
     /// 0 armed, 1 logistic.
     pub kind: u32,
-    /// Non-null actions.
-    pub actions: u32,
-    /// Features of a context.
-    pub dimension: u32,
     /// Contexts so far.
     pub entries: u32,
     /// First word of the records.
@@ -50,6 +49,15 @@ impl Gpu {
         let Some(parameters) = parameters.filter(|p| !p.is_empty() && !self.f64) else {
             return Ok(None);
         };
+        let sizes = |r: &PlanRequest| (r.sample.actions(), r.sample.dimension());
+        let (actions, dimension) = sizes(&requests[0]);
+        let contexts = self.adapter.contexts_per_thread();
+        let Some(shader) = Shader::bounds(actions, dimension, contexts) else {
+            return Ok(None);
+        };
+        if requests.iter().any(|r| sizes(r) != (actions, dimension)) {
+            return Ok(None);
+        }
         let none = Coefficients::default();
         let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
         let kernel = self.kernel_for(&problems)?;
@@ -60,7 +68,8 @@ impl Gpu {
         let known = self.resident.take();
         match Resident::update(known, requests, kernel, &self.limits) {
             Some((known, update)) if !plan.moving => {
-                let tables = self.run_resident(&known, &update, plan, requests, &parameters)?;
+                let tables =
+                    self.run_resident(shader, &known, &update, plan, requests, &parameters)?;
                 self.resident = Some(known);
                 Ok(Some(tables))
             }
@@ -71,6 +80,7 @@ impl Gpu {
     /// Brings the adapter up to date, evaluates bounds there and solves.
     fn run_resident(
         &mut self,
+        bounds: Shader,
         known: &Resident,
         update: &Update,
         mut plan: Plan,
@@ -88,8 +98,8 @@ impl Gpu {
             .map(|(i, r)| known.members(i, r.sample))
             .collect();
         let upload = Upload::of_resident(&problems, &plan, &members);
-        let threads = 64;
-        let (append, bounds) = (Shader::Append { threads }, Shader::Bounds { threads });
+        let append = Shader::Append { threads: THREADS };
+        let contexts = self.adapter.contexts_per_thread();
         let (limits, poison) = (&self.limits, self.poison);
         let traffic = &mut self.traffic;
         let bytes = self.device.guarded(|device| {
@@ -140,14 +150,15 @@ impl Gpu {
             };
             let mut before = Vec::new();
             if let Some(bound) = &bound_append {
-                before.push(launch(append, bound, [words.div_ceil(threads), 1, 1]));
+                before.push(launch(append, bound, [words.div_ceil(THREADS), 1, 1]));
             }
             let most = requests
                 .iter()
                 .map(|r| r.sample.len() as u32)
                 .max()
                 .unwrap_or(0);
-            let groups = [most.div_ceil(threads).max(1), 1, requests.len() as u32];
+            let per_group = bounds.threads() * contexts;
+            let groups = [most.div_ceil(per_group).max(1), 1, requests.len() as u32];
             before.push(launch(bounds, &bound_bounds, groups));
             solve::run(device, &plan, &upload, &bound, before, traffic)
         })?;
@@ -198,8 +209,6 @@ fn write_sources(
         let [first_record, first_offer] = known.records_and_offers(i);
         let mut source = Source {
             kind: 0,
-            actions: request.sample.actions() as u32,
-            dimension: request.sample.dimension() as u32,
             entries: request.sample.len() as u32,
             first_record,
             first_offer,

@@ -49,12 +49,28 @@ pub enum Shader {
     },
     /// `bounds.wgsl`: bounds from fitted parameters.
     Bounds {
+        /// Non-null actions.
+        actions: u32,
+        /// Features of a context.
+        dimension: u32,
+        /// Contexts that one thread takes.
+        contexts: u32,
         /// Threads in a workgroup.
         threads: u32,
     },
 }
 
 impl Shader {
+    /// The bounds shader of an instance, where its loops are short enough to be unrolled.
+    pub fn bounds(actions: usize, dimension: usize, contexts: u32) -> Option<Self> {
+        (actions <= 64 && dimension <= 16).then_some(Self::Bounds {
+            actions: actions as u32,
+            dimension: dimension as u32,
+            contexts,
+            threads: 64,
+        })
+    }
+
     /// File stem and entry point.
     pub fn entry_point(&self) -> &'static str {
         match self {
@@ -73,11 +89,16 @@ impl Shader {
                 "THREADS",
                 threads,
             ),
-            Self::Bounds { threads } => set(
-                include_str!("../../../shaders/bounds.wgsl"),
-                "THREADS",
+            Self::Bounds {
+                actions,
+                dimension,
+                contexts,
                 threads,
-            ),
+            } => {
+                let text = include_str!("../../../shaders/bounds.wgsl");
+                let text = set(&set(text, "ACTIONS", actions), "DIMENSION", dimension);
+                set(&set(&text, "THREADS", threads), "CONTEXTS", contexts)
+            }
         }
     }
 
@@ -85,7 +106,7 @@ impl Shader {
     pub fn threads(&self) -> u32 {
         match *self {
             Self::Bellman(kernel) => kernel.threads(),
-            Self::Append { threads } | Self::Bounds { threads } => threads,
+            Self::Append { threads } | Self::Bounds { threads, .. } => threads,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! words, and a plan then needs no more than the oracle's fitted parameters.
 //!
 //! All resident data are words of one buffer with four sections: members (entry, weight), costs, records (step,
-//! features) and offers (reward, action). Each sample has room in each section; when one outgrows its room, everything is
+//! features) and offers (reward, place among the actions sorted by cost). Each sample has room in each section; when one outgrows its room, everything is
 //! laid out anew with twice the room.
 
 use super::kernel::Kernel;
@@ -249,9 +249,9 @@ impl Room {
         let first = self.first_pair + entry * actions;
         for (slot, &a) in order.iter().enumerate() {
             let reward = sample.rewards()[entry * actions + a] / self.reward_scale;
-            let offer = sections.offers + 2 * (first + slot);
+            let offer = sections.offers + 2 * (first + a);
             write(offer, (reward as f32).to_bits());
-            write(offer + 1, a as u32);
+            write(offer + 1, slot as u32);
             if !kernel.is_narrow() {
                 write(sections.costs + first + slot, sample.cost(entry, a + 1));
             }

@@ -1,15 +1,21 @@
-//! Memory over many solves; a file of its own because it measures its process.
+//! What measures time or its own process, and so must run alone: calibration and memory.
 
 mod common;
 
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 
-use cbwk_gpu::dp::{Backend, ContextSample, Problem};
+use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::dp::{Auto, Backend, ContextSample, Problem};
 use common::{Shape, random_bounds, random_instance, rng, say};
+
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// 1,000 solves hold on to no more memory than ten.
 #[test]
 fn memory_stays_flat() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(mut gpu) = common::gpu(false) else {
         return;
     };
@@ -53,4 +59,21 @@ fn memory_stays_flat() {
     ));
     // A leak of a solve's 100 kB would show as 100 MB.
     assert!(grown < 20_000, "{grown} kB grown");
+}
+
+/// The calibration of `auto`, measured for real: a software adapter shares the CPU and never gains on it.
+#[test]
+fn a_software_adapter_does_not_pass_for_a_faster_one() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(gpu) = common::gpu(false) else {
+        return;
+    };
+    if gpu.adapter().is_hardware() {
+        return;
+    }
+    let auto = Auto::calibrated(Box::new(Dense), Box::new(gpu), |_| {}).unwrap();
+    say(&format!("calibration: {auto:?}"));
+    for candidates in [1_000, 1_000_000, 100_000_000] {
+        assert!(!auto.prefers_gpu(candidates), "{auto:?}");
+    }
 }
