@@ -1,39 +1,16 @@
 //! Plans whose bounds are evaluated on the adapter, from contexts that stay there.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::device::{Device, Launch, Part, Slot};
 use super::kernel::Shader;
 use super::layout::Upload;
 use super::limits::{Limits, Plan};
 use super::resident::{Resident, Update};
+use super::structs::Source;
 use super::{Gpu, Traffic, limits, solve};
 use crate::dp::{BackendError, BoundParameters, Coefficients, PlanRequest, Problem, ValueTable};
 
 /// Threads in a workgroup of `append.wgsl`.
 const THREADS: u32 = 64;
-
-/// Where the bounds of a problem come from, as `bounds.wgsl` reads it.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
-pub struct Source {
-    /// 0 armed, 1 logistic.
-    pub kind: u32,
-    /// Contexts so far.
-    pub entries: u32,
-    /// First word of the records.
-    pub first_record: u32,
-    /// First word of the offers.
-    pub first_offer: u32,
-    /// First pair in the coefficients.
-    pub first_pair: u32,
-    /// First number in the parameters.
-    pub first_parameter: u32,
-    /// Armed: 1 where bounds differ by step.
-    pub by_step: u32,
-    /// Logistic: multiplies the norm.
-    pub scale: f32,
-}
 
 impl Gpu {
     /// Plans with bounds evaluated on the adapter. `None` where that cannot be done: an oracle that is not a function of

@@ -2,13 +2,14 @@
 //! one command buffer, one read-back. This is the only place that knows wgpu.
 
 mod adapter;
-pub mod bounds;
+mod bounds;
 mod device;
 pub mod kernel;
-pub mod layout;
+mod layout;
 pub mod limits;
 mod resident;
 mod solve;
+pub mod structs;
 
 use std::time::Duration;
 

@@ -7,8 +7,9 @@ use wgpu::BindGroup;
 use super::Traffic;
 use super::device::{Device, Launch, Part, Slot};
 use super::kernel::Shader;
-use super::layout::{FixedPoint, Step, Upload};
+use super::layout::Upload;
 use super::limits::{Limits, Plan};
+use super::structs::{FixedPoint, Step};
 use crate::dp::{BackendError, Problem, ValueTable};
 
 /// Bytes between the uniforms of two dispatches.

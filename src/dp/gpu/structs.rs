@@ -1,0 +1,171 @@
+//! The structs that host and shaders share, field by field, and the scale of the 32-bit shaders' table.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::dp::Problem;
+
+/// Uniform parameters of one dispatch.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Step {
+    /// Steps to go, this one included.
+    pub remaining: u32,
+    /// Pieces the contexts of this dispatch are split into.
+    pub pieces: u32,
+    /// Pieces of the same step in earlier dispatches.
+    pub first_piece: u32,
+    /// Pieces of the step before.
+    pub pieces_before: u32,
+    /// Where the dispatch's ranges begin.
+    pub first_range: u32,
+}
+
+/// A problem of the batch, for 32-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Header32 {
+    /// Non-null actions.
+    pub actions: u32,
+    /// Budgets, 0 included.
+    pub width: u32,
+    /// H.
+    pub horizon: u32,
+    /// First pair in the coefficients.
+    pub first_pair: u32,
+    /// First word in the costs.
+    pub first_cost: u32,
+    /// First value in the table.
+    pub first_value: u32,
+    /// First sum in each half of the partial sums.
+    pub first_sum: u32,
+    /// Distance between pieces in the partial sums.
+    pub sum_stride: u32,
+    /// Table steps per summed reward, a power of two.
+    pub unit: f32,
+    /// Reward per table step.
+    pub value_of_unit: f32,
+    /// Table steps per step of the cap; 0 is no cap.
+    pub cap: u32,
+    /// Distance between the halves of the partial sums.
+    pub half: u32,
+}
+
+/// A problem of the batch, for 64-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Header64 {
+    /// Non-null actions.
+    pub actions: u32,
+    /// Budgets, 0 included.
+    pub width: u32,
+    /// H.
+    pub horizon: u32,
+    /// First pair in the coefficients.
+    pub first_pair: u32,
+    /// First word in the costs.
+    pub first_cost: u32,
+    /// First value in the table.
+    pub first_value: u32,
+    /// First sum in each half of the partial sums.
+    pub first_sum: u32,
+    /// Distance between pieces in the partial sums.
+    pub sum_stride: u32,
+    /// What the weights of a step sum to.
+    pub total: f64,
+    /// r_max where values are capped, -1 elsewhere.
+    pub cap: f64,
+    /// Distance between the halves of the partial sums.
+    pub half: u32,
+    /// Fills the struct to the alignment of its widest field.
+    pub padding: u32,
+}
+
+/// A context of a step, for 32-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Member32 {
+    /// Entry within the problem (or within the window of a large problem).
+    pub entry: u32,
+    /// Weight.
+    pub weight: f32,
+}
+
+/// A context of a step, for 64-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Member64 {
+    /// Weight.
+    pub weight: f64,
+    /// Entry within the problem (or within the window of a large problem).
+    pub entry: u32,
+    /// Fills the struct to the alignment of its widest field.
+    pub padding: u32,
+}
+
+/// Where the bounds of a problem come from, as `bounds.wgsl` reads it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Source {
+    /// 0 armed, 1 logistic.
+    pub kind: u32,
+    /// Contexts so far.
+    pub entries: u32,
+    /// First word of the records.
+    pub first_record: u32,
+    /// First word of the offers.
+    pub first_offer: u32,
+    /// First pair in the coefficients.
+    pub first_pair: u32,
+    /// First number in the parameters.
+    pub first_parameter: u32,
+    /// Armed: 1 where bounds differ by step.
+    pub by_step: u32,
+    /// Logistic: multiplies the norm.
+    pub scale: f32,
+}
+
+/// The scale of a problem's fixed-point table.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedPoint {
+    /// Rewards are divided by this.
+    pub reward: f64,
+    /// Table steps per summed (and divided) reward, a power of two.
+    pub unit: f64,
+    /// What the weights of a step sum to.
+    pub total: f64,
+}
+
+impl FixedPoint {
+    /// The finest scale in which the largest possible value, H times the largest reward, fits 32 bits.
+    pub fn of(problem: &Problem) -> Self {
+        let largest = problem
+            .coefficients
+            .gain
+            .iter()
+            .copied()
+            .fold(0.0, f64::max);
+        let reward = problem
+            .cap
+            .unwrap_or(0.0)
+            .max(largest)
+            .max(f64::MIN_POSITIVE);
+        let total = problem.sample.total();
+        let steps = problem.sample.horizon() as f64 * total * 1.001;
+        let unit = (f64::from(u32::MAX) / steps).log2().floor().exp2();
+        Self {
+            reward,
+            unit,
+            total,
+        }
+    }
+
+    /// The value of a table word.
+    pub fn value(&self, word: u32) -> f64 {
+        f64::from(word) / (self.unit * self.total) * self.reward
+    }
+
+    /// The step of the cap min(b, k) * r_max, in table steps.
+    pub fn cap(&self, r_max: f64) -> u32 {
+        ((r_max / self.reward * self.unit * self.total).round() as u32).max(1)
+    }
+}

@@ -1,0 +1,131 @@
+//! Faults of a backend, by a double that fails on cue; and the rule of `auto`.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::dp::{Auto, Backend, BackendError, CostLine, Problem, ValueTable};
+use cbwk_gpu::sim::{self, FinishedWave, Observer, RunError};
+use common::study;
+
+/// A backend that fails after some solves.
+struct Failing {
+    solves: usize,
+    error: BackendError,
+}
+
+impl Backend for Failing {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
+        if self.solves == 0 {
+            return Err(self.error.clone());
+        }
+        self.solves -= 1;
+        Dense.solve(batch)
+    }
+}
+
+fn faults() -> [BackendError; 3] {
+    [
+        BackendError::Lost {
+            reason: "reset".into(),
+        },
+        BackendError::Timeout { seconds: 60.0 },
+        BackendError::OutOfMemory {
+            reason: "full".into(),
+        },
+    ]
+}
+
+const FAST: CostLine = CostLine {
+    overhead: 0.0,
+    rate: 1e12,
+};
+const SLOW: CostLine = CostLine {
+    overhead: 1.0,
+    rate: 1e6,
+};
+
+/// Under `auto` a fault costs one warning and nothing else: the study ends as if it had run on the CPU.
+#[test]
+fn auto_goes_on_after_a_fault_and_loses_nothing() {
+    let study = study("paper-auction", |document| {
+        document.set_whole("study", "episodes", 12, "test");
+        document.set_whole("study", "replications", 4, "test");
+    });
+    let expected = sim::run(&study, &mut Dense, &mut ()).unwrap();
+    for error in faults() {
+        let warnings = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&warnings);
+        let failing = Failing { solves: 2, error };
+        let mut auto = Auto::new(
+            (Box::new(Dense), SLOW),
+            (Box::new(failing), FAST),
+            move |text| {
+                heard.lock().unwrap().push(text.to_string());
+            },
+        );
+        let outcome = sim::run(&study, &mut auto, &mut ()).unwrap();
+        for (mine, theirs) in outcome.policies.iter().zip(&expected.policies) {
+            assert_eq!(mine.episodes, theirs.episodes);
+        }
+        let warnings = warnings.lock().unwrap();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].ends_with("continuing on the CPU"));
+    }
+}
+
+/// Counts finished waves.
+#[derive(Default)]
+struct Waves(Vec<(String, usize)>);
+
+impl Observer for Waves {
+    fn wave(&mut self, wave: &FinishedWave) -> Result<(), cbwk_gpu::error::OutputError> {
+        self.0.push((wave.policy.to_string(), wave.episodes.len()));
+        Ok(())
+    }
+}
+
+/// Without `auto` a fault ends the study, but finished waves have been handed over.
+#[test]
+fn a_fault_elsewhere_ends_the_study_after_its_finished_waves() {
+    let study = study("paper-auction", |document| {
+        document.set_whole("study", "episodes", 12, "test");
+        document.set_whole("study", "replications", 4, "test");
+        let order = ["random".into(), "mimic-opt-dp".into()];
+        document.choose_policies(&order, "test");
+    });
+    for error in faults() {
+        let mut failing = Failing {
+            solves: 2,
+            error: error.clone(),
+        };
+        let mut waves = Waves::default();
+        let ended = sim::run(&study, &mut failing, &mut waves).unwrap_err();
+        assert!(matches!(ended, RunError::Backend(found) if found == error));
+        assert_eq!(waves.0, [("random".to_string(), 4)]);
+    }
+}
+
+/// The rule of `auto`: the lower of two measured lines.
+#[test]
+fn auto_takes_the_backend_with_the_lower_line() {
+    let line = CostLine::through((1e6, 0.011), (1e8, 0.11));
+    assert!((line.rate - 1e9).abs() < 1e3 && (line.overhead - 0.01).abs() < 1e-9);
+    let cpu = CostLine {
+        overhead: 0.0,
+        rate: 1e9,
+    };
+    let gpu = CostLine {
+        overhead: 0.01,
+        rate: 5e10,
+    };
+    let auto = Auto::new((Box::new(Dense), cpu), (Box::new(Dense), gpu), |_| {});
+    // The lines cross where c / 1e9 = 0.01 + c / 5e10, at about 1.02e7 candidates.
+    assert!(!auto.prefers_gpu(10_000_000));
+    assert!(auto.prefers_gpu(10_500_000));
+}

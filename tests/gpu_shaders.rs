@@ -1,0 +1,187 @@
+//! Shaders and the structs they share with the host, through naga: no adapter is needed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::mem::offset_of;
+use std::path::Path;
+
+use cbwk_gpu::dp::gpu::kernel::{Kernel, Shader};
+use cbwk_gpu::dp::gpu::structs::{Header32, Header64, Member32, Member64, Source, Step};
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+/// Every kernel that can be chosen, with all the constants that are.
+fn kernels() -> Vec<Kernel> {
+    let mut kernels = Vec::new();
+    for threads in [8, 64] {
+        for tile_vectors in [2, 8] {
+            for costs in [1, 4] {
+                kernels.push(Kernel::Narrow {
+                    tile_vectors,
+                    costs,
+                    threads,
+                });
+            }
+            kernels.push(Kernel::Wide {
+                tile_vectors,
+                threads,
+            });
+        }
+        kernels.push(Kernel::F64 { threads });
+    }
+    kernels
+}
+
+fn shaders() -> Vec<Shader> {
+    let others = [(1, 1), (4, 2), (64, 16)]
+        .into_iter()
+        .flat_map(|(actions, dimension)| {
+            let bounds = Shader::bounds(actions, dimension, 32).expect("within its limits");
+            [Shader::Append { threads: 64 }, bounds]
+        });
+    kernels()
+        .into_iter()
+        .map(Shader::Bellman)
+        .chain(others)
+        .collect()
+}
+
+fn validated(name: &str, source: &str) -> naga::Module {
+    let module = naga::front::wgsl::parse_str(source)
+        .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(source)));
+    let capabilities = Capabilities::FLOAT64;
+    Validator::new(ValidationFlags::all(), capabilities)
+        .validate(&module)
+        .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    module
+}
+
+#[test]
+fn every_shader_is_valid_and_named_after_its_entry_point() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    let mut files = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_string();
+        let module = validated(&stem, &fs::read_to_string(&path).unwrap());
+        let names: Vec<&str> = module
+            .entry_points
+            .iter()
+            .map(|e| e.name.as_str())
+            .collect();
+        assert_eq!(names, [stem.as_str()]);
+        files.insert(stem);
+    }
+    let used: BTreeSet<String> = shaders()
+        .iter()
+        .map(|s| s.entry_point().to_string())
+        .collect();
+    assert!(!files.is_empty());
+    assert_eq!(files, used, "shaders in the folder and shaders in use");
+    for shader in shaders() {
+        let module = validated(shader.entry_point(), &shader.source());
+        assert_eq!(
+            module.entry_points[0].workgroup_size,
+            [shader.threads(), 1, 1]
+        );
+    }
+}
+
+/// (name, offset) of a struct's fields and its size, as naga lays it out.
+fn reflected(module: &naga::Module, name: &str) -> (Vec<(String, u32)>, u32) {
+    let found = module
+        .types
+        .iter()
+        .find(|(_, ty)| ty.name.as_deref() == Some(name));
+    match found.map(|(_, ty)| &ty.inner) {
+        Some(naga::TypeInner::Struct { members, span }) => {
+            let field = |m: &naga::StructMember| (m.name.clone().unwrap(), m.offset);
+            (members.iter().map(field).collect(), *span)
+        }
+        other => panic!("no struct {name}: {other:?}"),
+    }
+}
+
+macro_rules! assert_same_layout {
+    ($module:expr, $name:literal, $ty:ty, [$($field:ident),*]) => {
+        let (fields, size) = reflected(&$module, $name);
+        let mine = vec![$((stringify!($field).to_string(), offset_of!($ty, $field) as u32)),*];
+        assert_eq!(fields, mine, "{} and {}", $name, stringify!($ty));
+        assert_eq!(size as usize, size_of::<$ty>(), "size of {}", $name);
+    };
+}
+
+#[test]
+fn structs_have_the_same_layout_on_both_sides() {
+    for kernel in kernels() {
+        let module = validated(kernel.entry_point(), &kernel.source());
+        assert_same_layout!(
+            module,
+            "Step",
+            Step,
+            [remaining, pieces, first_piece, pieces_before, first_range]
+        );
+        if kernel.is_f64() {
+            assert_same_layout!(
+                module,
+                "Problem",
+                Header64,
+                [
+                    actions,
+                    width,
+                    horizon,
+                    first_pair,
+                    first_cost,
+                    first_value,
+                    first_sum,
+                    sum_stride,
+                    total,
+                    cap,
+                    half
+                ]
+            );
+            assert_same_layout!(module, "Member", Member64, [weight, entry]);
+        } else {
+            assert_same_layout!(
+                module,
+                "Problem",
+                Header32,
+                [
+                    actions,
+                    width,
+                    horizon,
+                    first_pair,
+                    first_cost,
+                    first_value,
+                    first_sum,
+                    sum_stride,
+                    unit,
+                    value_of_unit,
+                    cap,
+                    half
+                ]
+            );
+            assert_same_layout!(module, "Member", Member32, [entry, weight]);
+        }
+    }
+}
+
+#[test]
+fn the_source_of_bounds_has_the_same_layout_on_both_sides() {
+    let shader = Shader::bounds(4, 2, 4).unwrap();
+    let module = validated("bounds", &shader.source());
+    assert_same_layout!(
+        module,
+        "Source",
+        Source,
+        [
+            kind,
+            entries,
+            first_record,
+            first_offer,
+            first_pair,
+            first_parameter,
+            by_step,
+            scale
+        ]
+    );
+}
