@@ -1,6 +1,7 @@
 // ucb * r and lcb of every (context, action) of a batch, from fitted parameters and contexts that stay on the adapter.
 //
-// A thread takes contexts of one problem. Kind 0, armed: an interval per group and action. Kind 1, logistic:
+// A thread takes contexts of one problem. Kind 0, armed: an interval per group and action. Kinds 1 and 2, an ellipsoid
+// with the logistic or the linear link f:
 //
 //     f(phi.mu) +- scale * |factor phi|,   phi = (theta, action value),   factor' factor = V^-1
 //
@@ -32,11 +33,11 @@ struct Source {
     first_offer: u32,
     // First pair in `coefficients`.
     first_pair: u32,
-    // First number in `parameters`. Armed: (ucb, lcb) by group and action. Logistic: action values, mu, factor.
+    // First number in `parameters`. Armed: (ucb, lcb) by group and action. Ellipsoid: action values, mu, factor.
     first_parameter: u32,
     // Armed: 1 where bounds differ by step.
     by_step: u32,
-    // Logistic: multiplies the norm.
+    // Ellipsoid: multiplies the norm.
     scale: f32,
 }
 
@@ -67,7 +68,7 @@ fn armed(source: Source, first: u32) {
     }
 }
 
-fn logistic(source: Source, first: u32) {
+fn ellipsoid(source: Source, first: u32) {
     var values: array<f32, ACTIONS>;
     for (var a = 0u; a < ACTIONS; a++) {
         values[a] = parameters[source.first_parameter + a];
@@ -100,7 +101,10 @@ fn logistic(source: Source, first: u32) {
         }
         for (var a = 0u; a < ACTIONS; a++) {
             let along = last + factor[TRIANGLE - 1u] * values[a];
-            let estimate = 1.0 / (1.0 + exp(-utility - mu[DIMENSION] * values[a]));
+            var estimate = utility + mu[DIMENSION] * values[a];
+            if source.kind == 1u {
+                estimate = 1.0 / (1.0 + exp(-estimate));
+            }
             let radius = source.scale * sqrt(square + along * along);
             let bounds = vec2<f32>(estimate + radius, estimate - radius);
             put(source, entry, a, clamp(bounds, vec2<f32>(0.0), vec2<f32>(1.0)));
@@ -121,6 +125,6 @@ fn bounds(
     if source.kind == 0u {
         armed(source, first);
     } else {
-        logistic(source, first);
+        ellipsoid(source, first);
     }
 }

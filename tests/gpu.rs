@@ -5,8 +5,10 @@ mod common;
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::gpu::Gpu;
 use cbwk_gpu::dp::gpu::limits::Limits;
-use cbwk_gpu::dp::{Backend, BackendError, Coefficients, ContextSample, PlanRequest, Problem};
-use cbwk_gpu::oracle::{LabeledData, LogisticParameters, OracleSpec};
+use cbwk_gpu::dp::{
+    Backend, BackendError, Coefficients, ContextSample, Link, PlanRequest, Problem,
+};
+use cbwk_gpu::oracle::{GlmParameters, LabeledData, LogisticParameters, OracleSpec};
 use cbwk_gpu::sim;
 use common::{Shape, random_bounds, random_instance, relative_difference, rng, say, study};
 use rand::RngExt;
@@ -29,10 +31,20 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
         ("rush-hour-pricing", OracleSpec::Logistic(narrow_radius())),
         ("crowd-procurement", OracleSpec::Logistic(narrow_radius())),
     ];
+    let linear = GlmParameters {
+        link: Link::Linear,
+        lambda: Some(1.0),
+        gamma: Some(0.5),
+        kappa: None,
+        radius_scale: 1.0,
+    };
+    let cases = cases
+        .into_iter()
+        .chain([("linear-pricing", OracleSpec::Glm(linear))]);
     for (name, spec) in cases {
         let instance = study(name, |_| {}).instance;
         let mut oracles: Vec<_> = (0..3)
-            .map(|_| spec.check("oracle").unwrap().build(&instance))
+            .map(|_| spec.check("oracle").unwrap().build(&instance, 200))
             .collect();
         let split = oracles[0].depends_on_step();
         let mut samples: Vec<_> = (0..3)

@@ -7,13 +7,14 @@ mod logistic_cases;
 use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
+use cbwk_gpu::dp::Link;
 use cbwk_gpu::model::{
     ApplicationSpec, BudgetSpec, Context, ContextsSpec, ConversionSpec, Instance, InstanceSpec,
     LawSpec,
 };
 use cbwk_gpu::oracle::{
-    Armed, Bounds, LabeledData, Logistic, LogisticParameters, Oracle, OracleSpec,
-    penalised_logistic_mle, project_onto_unit_ball,
+    Armed, Bounds, Glm, GlmParameters, LabeledData, Logistic, LogisticParameters, Oracle,
+    OracleSpec, penalised_logistic_mle, project_onto_unit_ball,
 };
 use logistic_cases::{CASES, Case};
 use rand::RngExt;
@@ -136,6 +137,67 @@ fn the_default_gamma_is_the_papers() {
             assert_abs_diff_eq!(by_default.ucb, given.ucb, epsilon = 1e-12);
         }
     }
+}
+
+/// The generalized linear oracle on the 40 observations of the third data set, delta = 0.05, a hundredth of the radius.
+///
+/// Recipe: mu from `sklearn.linear_model.Ridge(alpha=lambda, fit_intercept=False, solver="cholesky")` with lambda = 2.5,
+/// and from `LogisticRegression(C=1/(lambda*kappa), fit_intercept=False, solver="newton-cholesky", tol=1e-14)` with
+/// lambda = 3, kappa = 0.1; V, gamma (4.976568790870154 and 35.011551569195696) and bounds in NumPy.
+#[test]
+fn glm_bounds_agree_with_scikit_learn() {
+    #[rustfmt::skip]
+    let figures = [
+        (Link::Linear, 2.5, None, [
+            ([0.3, 0.7], 1, 0.30360091482345075, 0.3214706011814372),
+            ([0.9, 0.1], 2, 0.22091600372749481, 0.24945871501246214),
+            ([0.5, 0.5], 4, 0.00547059441733767, 0.030927603107693703),
+        ]),
+        (Link::Logistic, 3.0, Some(0.1), [
+            ([0.3, 0.7], 1, 0.4639724518579709, 0.5866679172088307),
+            ([0.9, 0.1], 2, 0.17590922816348376, 0.3696586869011349),
+            ([0.5, 0.5], 4, 0.0, 0.09621440773730304),
+        ]),
+    ];
+    for (link, lambda, kappa, queries) in figures {
+        let parameters = GlmParameters {
+            link,
+            lambda: Some(lambda),
+            gamma: None,
+            kappa,
+            radius_scale: 0.01,
+        };
+        let mut oracle = Glm::new(&pricing(2), parameters, 200);
+        oracle.fit(&labeled(&CASES[2]), 0.05);
+        let mut out = [Bounds::UNKNOWN; 4];
+        for (theta, action, lcb, ucb) in queries {
+            oracle.bounds(&context(0, &theta), &mut out);
+            assert_abs_diff_eq!(out[action - 1].lcb, lcb, epsilon = 1e-10);
+            assert_abs_diff_eq!(out[action - 1].ucb, ucb, epsilon = 1e-10);
+        }
+    }
+}
+
+/// Without overrides lambda is the paper's: 4 d ln(1 + T / d^2) / kappa^2 = 37.7413160955431 for T = 200, d = 3.
+#[test]
+fn the_default_lambda_of_glm_is_the_papers() {
+    let with = |lambda| {
+        let parameters = GlmParameters {
+            link: Link::Linear,
+            lambda,
+            gamma: Some(0.5),
+            kappa: None,
+            radius_scale: 1.0,
+        };
+        let mut oracle = Glm::new(&pricing(2), parameters, 200);
+        oracle.fit(&labeled(&CASES[2]), 0.05);
+        let mut out = [Bounds::UNKNOWN; 4];
+        oracle.bounds(&context(0, &[0.3, 0.7]), &mut out);
+        out[0]
+    };
+    let (by_default, given) = (with(None), with(Some(37.7413160955431)));
+    assert_abs_diff_eq!(by_default.ucb, given.ucb, epsilon = 1e-12);
+    assert!(by_default.ucb > by_default.lcb && by_default.ucb < 1.0);
 }
 
 /// Refitting as data arrive gives what one fit on all data gives.
@@ -301,7 +363,7 @@ fn every_oracle_starts_from_ignorance_and_refuses_bad_parameters() {
         OracleSpec::Known,
     ];
     for spec in specs {
-        let mut oracle = spec.check("oracle").unwrap().build(&instance);
+        let mut oracle = spec.check("oracle").unwrap().build(&instance, 200);
         let mut out = [Bounds { lcb: 0.5, ucb: 0.5 }; 4];
         oracle.bounds(&context(1, &[0.2, 0.4]), &mut out);
         assert_eq!(out, [Bounds::UNKNOWN; 4], "{oracle:?}");

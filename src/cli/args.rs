@@ -65,7 +65,7 @@ pub struct SimulateArgs {
     /// random, fixed:<a>.
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,
-    /// Evaluate the exact expected reward of every plan, also where the context set is large (finite laws only).
+    /// Evaluate the exact expected reward of every plan, also where plans are large (finite context laws only).
     #[arg(long)]
     pub expected: bool,
     /// How to compute and print.

@@ -11,6 +11,6 @@ mod table;
 
 pub use auto::{Auto, CostLine};
 pub use backend::{Backend, BackendError, Plans, Report};
-pub use problem::{BoundParameters, BoundSource, Coefficients, PlanRequest, Problem};
+pub use problem::{BoundParameters, BoundSource, Coefficients, Link, PlanRequest, Problem};
 pub use sample::{ContextSample, RowEntry, WeightedEntries};
 pub use table::ValueTable;

@@ -40,6 +40,15 @@ pub trait BoundSource: std::fmt::Debug + Send + Sync {
     fn parameters(&self) -> Option<BoundParameters>;
 }
 
+/// The function between phi.mu and a conversion probability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// f(w) = w.
+    Linear,
+    /// f(w) = 1 / (1 + exp(-w)).
+    Logistic,
+}
+
 /// Fitted parameters that determine all bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BoundParameters {
@@ -51,7 +60,9 @@ pub enum BoundParameters {
         by_step: bool,
     },
     /// f(phi.mu) +- scale * |factor phi| with phi = (theta, action value).
-    Logistic {
+    Ellipsoid {
+        /// f.
+        link: Link,
         /// The last entry of phi, by action.
         action_values: Vec<f64>,
         /// mu.

@@ -10,11 +10,12 @@
 //! The paper writes the norm without the root; it is meant with it. kappa defaults to f'(q), the least slope of f on
 //! |mu| <= 1 and |phi| <= q. Both may be set directly: the paper's experiment takes gamma = 0.5, kappa = 8.
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::{DMatrix, DVector};
 
-use super::newton::{self, Design, add_outer};
+use super::ellipsoid::Ellipsoid;
+use super::newton::{self, Design};
 use super::{Bounds, LabeledData, Oracle, projection};
-use crate::dp::BoundParameters;
+use crate::dp::{BoundParameters, Link};
 use crate::model::{Context, Instance, sigmoid};
 
 /// Parameters of the oracle, all positive.
@@ -48,62 +49,22 @@ pub struct Logistic {
     kappa: f64,
     action_values: Vec<f64>,
     design: Design,
-    gram: DMatrix<f64>,
     estimate: DVector<f64>,
-    fitted: Option<Fitted>,
-}
-
-/// What bounds are computed from.
-#[derive(Debug, Clone)]
-struct Fitted {
-    mu: DVector<f64>,
-    v_inverse: DMatrix<f64>,
-    /// The inverse of the Cholesky factor of V: its rows' products with phi, squared and summed, are phi' V^-1 phi.
-    factor_inverse: DMatrix<f64>,
-    scale: f64,
+    fitted: Option<Ellipsoid>,
 }
 
 impl Logistic {
     /// An oracle for the actions and features of an instance.
     pub fn new(instance: &Instance, parameters: LogisticParameters) -> Self {
         let slope = sigmoid(instance.phi_norm_max());
-        let kappa = parameters.kappa.unwrap_or(slope * (1.0 - slope));
-        let action_values = instance.application().action_values().to_vec();
-        Self::with_dimension(instance.phi_dimension(), action_values, kappa, parameters)
-    }
-
-    fn with_dimension(
-        d: usize,
-        action_values: Vec<f64>,
-        kappa: f64,
-        parameters: LogisticParameters,
-    ) -> Self {
+        let d = instance.phi_dimension();
         Self {
             parameters,
-            kappa,
-            action_values,
-            design: Design {
-                dimension: d,
-                ..Design::default()
-            },
-            gram: DMatrix::zeros(d, d),
+            kappa: parameters.kappa.unwrap_or(slope * (1.0 - slope)),
+            action_values: instance.application().action_values().to_vec(),
+            design: Design::new(d),
             estimate: DVector::zeros(d),
             fitted: None,
-        }
-    }
-
-    fn take_in(&mut self, data: &LabeledData) {
-        let d = self.design.dimension;
-        for observation in data.since(self.design.labels.len()) {
-            let start = self.design.phi.len();
-            self.design.phi.extend_from_slice(observation.features);
-            self.design
-                .phi
-                .push(self.action_values[observation.action - 1]);
-            self.design
-                .labels
-                .push(f64::from(u8::from(observation.converted)));
-            add_outer(&mut self.gram, &self.design.phi[start..start + d], 1.0);
         }
     }
 
@@ -120,7 +81,7 @@ impl Logistic {
 
 impl Oracle for Logistic {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
-        self.take_in(data);
+        self.design.take_in(data, &self.action_values);
         if data.is_empty() {
             return;
         }
@@ -133,62 +94,19 @@ impl Oracle for Logistic {
         } else {
             self.estimate.clone()
         };
-        let v = &self.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
-        let factor = Cholesky::new(v)
-            .expect("V is positive definite: lambda and kappa are positive and data are finite");
-        let identity = DMatrix::identity(d, d);
-        let factor_inverse = factor
-            .l()
-            .solve_lower_triangular(&identity)
-            .expect("the factor of a positive definite matrix has a positive diagonal");
-        self.fitted = Some(Fitted {
-            mu,
-            v_inverse: factor.inverse(),
-            factor_inverse,
-            scale: self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt(),
-        });
+        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
+        let scale = self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt();
+        self.fitted = Some(Ellipsoid::new(Link::Logistic, mu, v, scale));
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        let Some(Fitted {
-            mu,
-            v_inverse,
-            scale,
-            ..
-        }) = &self.fitted
-        else {
-            out.fill(Bounds::UNKNOWN);
-            return;
-        };
-        // With phi = (theta, a), the part of phi.mu and of phi' V^-1 phi that belongs to theta serves all actions.
-        let theta = context.features;
-        let last = theta.len();
-        let utility = newton::dot(theta, mu.as_slice());
-        let (mut square, mut cross) = (0.0, 0.0);
-        for (i, column) in v_inverse.as_slice().chunks_exact(last + 1).enumerate() {
-            let product = newton::dot(theta, column);
-            if i < last {
-                square += product * theta[i];
-            } else {
-                cross = product;
-            }
-        }
-        for (bounds, a) in out.iter_mut().zip(&self.action_values) {
-            let norm_squared = square + a * (2.0 * cross + a * v_inverse[(last, last)]);
-            let radius = scale * norm_squared.max(0.0).sqrt();
-            *bounds = Bounds::around(sigmoid(utility + a * mu[last]), radius);
+        match &self.fitted {
+            Some(fitted) => fitted.bounds(context.features, &self.action_values, out),
+            None => out.fill(Bounds::UNKNOWN),
         }
     }
 
     fn bound_parameters(&self) -> Option<BoundParameters> {
-        let fitted = self.fitted.as_ref()?;
-        let d = self.design.dimension;
-        let rows = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));
-        Some(BoundParameters::Logistic {
-            action_values: self.action_values.clone(),
-            mu: fitted.mu.as_slice().to_vec(),
-            factor: rows.map(|place| fitted.factor_inverse[place]).collect(),
-            scale: fitted.scale,
-        })
+        Some(self.fitted.as_ref()?.parameters(&self.action_values))
     }
 }

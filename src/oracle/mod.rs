@@ -3,6 +3,8 @@
 
 mod armed;
 mod data;
+mod ellipsoid;
+mod glm;
 mod known;
 mod logistic;
 mod newton;
@@ -16,6 +18,7 @@ use crate::model::Context;
 
 pub use armed::Armed;
 pub use data::{LabeledData, Observation};
+pub use glm::{Glm, GlmParameters};
 pub use known::Known;
 pub use logistic::{Logistic, LogisticParameters};
 pub use newton::penalised_logistic_mle;

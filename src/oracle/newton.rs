@@ -2,6 +2,7 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
+use super::LabeledData;
 use crate::model::sigmoid;
 
 /// Newton stops once half the squared decrement, an estimate of the objective's distance to its minimum, is below
@@ -11,15 +12,46 @@ const GAP: f64 = 1e-22;
 /// A bound on Newton steps; the objective is strongly convex, a handful is usual.
 const STEPS: usize = 100;
 
-/// Rows of features phi_n with labels, in a flat array.
-#[derive(Debug, Clone, Default)]
+/// Rows of features phi_n = (theta, action value) with labels, in a flat array, and their Gram matrix.
+#[derive(Debug, Clone)]
 pub(super) struct Design {
     pub dimension: usize,
     pub phi: Vec<f64>,
     pub labels: Vec<f64>,
+    /// sum_n phi_n phi_n'.
+    pub gram: DMatrix<f64>,
 }
 
 impl Design {
+    pub fn new(dimension: usize) -> Self {
+        Self {
+            dimension,
+            phi: Vec::new(),
+            labels: Vec::new(),
+            gram: DMatrix::zeros(dimension, dimension),
+        }
+    }
+
+    /// Rows given as they are; the Gram matrix is left out.
+    pub fn of_rows(dimension: usize, phi: &[f64], labels: &[f64]) -> Self {
+        Self {
+            phi: phi.to_vec(),
+            labels: labels.to_vec(),
+            ..Self::new(dimension)
+        }
+    }
+
+    /// Takes in the observations that are new.
+    pub fn take_in(&mut self, data: &LabeledData, action_values: &[f64]) {
+        for observation in data.since(self.labels.len()) {
+            let start = self.phi.len();
+            self.phi.extend_from_slice(observation.features);
+            self.phi.push(action_values[observation.action - 1]);
+            self.labels.push(f64::from(u8::from(observation.converted)));
+            add_outer(&mut self.gram, &self.phi[start..], 1.0);
+        }
+    }
+
     pub fn rows(&self) -> impl Iterator<Item = (&[f64], f64)> {
         self.phi
             .chunks_exact(self.dimension)
@@ -32,11 +64,7 @@ impl Design {
 /// `phi` holds one row of `start.len()` features per label (0 or 1); `start` is where Newton begins. The minimum is
 /// found to a gap of about 1e-22 in the objective, which strong convexity turns into 1e-11 / sqrt(lambda) in mu.
 pub fn penalised_logistic_mle(phi: &[f64], labels: &[f64], lambda: f64, start: &[f64]) -> Vec<f64> {
-    let design = Design {
-        dimension: start.len(),
-        phi: phi.to_vec(),
-        labels: labels.to_vec(),
-    };
+    let design = Design::of_rows(start.len(), phi, labels);
     fit(&design, lambda, DVector::from_column_slice(start))
         .as_slice()
         .to_vec()

@@ -32,11 +32,7 @@ const ITERATIONS: usize = 100;
 ///
 /// `phi` holds one row of `mu.len()` features per observation; labels are not needed.
 pub fn project_onto_unit_ball(phi: &[f64], lambda: f64, mu: &[f64]) -> Vec<f64> {
-    let design = Design {
-        dimension: mu.len(),
-        phi: phi.to_vec(),
-        labels: vec![0.0; phi.len() / mu.len()],
-    };
+    let design = Design::of_rows(mu.len(), phi, &vec![0.0; phi.len() / mu.len()]);
     project(&design, lambda, &DVector::from_column_slice(mu))
         .as_slice()
         .to_vec()

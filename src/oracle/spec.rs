@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Armed, Known, Logistic, LogisticParameters, Oracle};
+use super::{Armed, Glm, GlmParameters, Known, Logistic, LogisticParameters, Oracle};
 use crate::error::Invalid;
 use crate::model::Instance;
 
@@ -19,6 +19,8 @@ pub enum OracleSpec {
         /// Multiplies the radius.
         radius_scale: f64,
     },
+    /// The generalized linear oracle.
+    Glm(GlmParameters),
     /// The refined logistic oracle.
     Logistic(LogisticParameters),
     /// The truth.
@@ -46,6 +48,17 @@ impl OracleSpec {
             Self::Armed { radius_scale } | Self::ArmedByStep { radius_scale } => {
                 positive("radius_scale", *radius_scale)?;
             }
+            Self::Glm(parameters) => {
+                positive("radius_scale", parameters.radius_scale)?;
+                let overrides = [
+                    ("lambda", parameters.lambda),
+                    ("gamma", parameters.gamma),
+                    ("kappa", parameters.kappa),
+                ];
+                for (name, value) in overrides {
+                    value.map_or(Ok(()), |x| positive(name, x))?;
+                }
+            }
             Self::Logistic(parameters) => {
                 positive("lambda", parameters.lambda)?;
                 positive("radius_scale", parameters.radius_scale)?;
@@ -59,8 +72,8 @@ impl OracleSpec {
 }
 
 impl OracleConfig {
-    /// An oracle without data for an instance.
-    pub fn build(&self, instance: &Arc<Instance>) -> Box<dyn Oracle> {
+    /// An oracle without data for an instance and a study of `episodes` episodes.
+    pub fn build(&self, instance: &Arc<Instance>, episodes: usize) -> Box<dyn Oracle> {
         let actions = instance.actions();
         match &self.0 {
             OracleSpec::Armed { radius_scale } => {
@@ -69,6 +82,7 @@ impl OracleConfig {
             OracleSpec::ArmedByStep { radius_scale } => {
                 Box::new(Armed::by_step(actions, instance.horizon(), *radius_scale))
             }
+            OracleSpec::Glm(parameters) => Box::new(Glm::new(instance, *parameters, episodes)),
             OracleSpec::Logistic(parameters) => Box::new(Logistic::new(instance, *parameters)),
             OracleSpec::Known => Box::new(Known::new(Arc::clone(instance))),
         }

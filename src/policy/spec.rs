@@ -151,7 +151,7 @@ impl PolicyConfig {
                 initial,
                 oracle,
             } => {
-                let oracle = oracle.build(&instance);
+                let oracle = oracle.build(&instance, place.episodes);
                 let drawn = match initial {
                     InitialRows::Drawn(0) => None,
                     InitialRows::Drawn(rows) => {
@@ -173,7 +173,7 @@ impl PolicyConfig {
                 Box::new(Clairvoyant::new(instance, Arc::clone(&place.optimum)))
             }
             Checked::Myopic { oracle } => {
-                let oracle = oracle.build(&instance);
+                let oracle = oracle.build(&instance, place.episodes);
                 Box::new(Myopic::new(instance, oracle, place.delta))
             }
             Checked::Random => Box::new(Random::new(instance, choices)),

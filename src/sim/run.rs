@@ -20,8 +20,8 @@ use crate::study::{NamedPolicy, Study};
 /// What the replications of a wave may hold together, in bytes.
 const WAVE_BYTES: usize = 192 << 20;
 
-/// Supports up to this size have expected rewards evaluated without being asked.
-const SMALL_SUPPORT: usize = 1_000;
+/// Plans of up to this many (step, budget, context, action) have their expected rewards evaluated without being asked.
+const SMALL_PLAN: usize = 20_000;
 
 /// Everything a study found.
 #[derive(Debug)]
@@ -269,7 +269,12 @@ fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError>
 }
 
 fn evaluator_of(study: &Study, wave: &[Replication]) -> Option<Evaluator> {
-    let small = study.instance.contexts().support().len() <= SMALL_SUPPORT;
+    let instance = &study.instance;
+    let size = instance.contexts().support().len()
+        * instance.actions()
+        * instance.horizon()
+        * (instance.budgets().max() as usize + 1);
+    let small = size <= SMALL_PLAN;
     if !study.expected && !small {
         return None;
     }

@@ -34,7 +34,7 @@ pub struct Study {
     pub delta: f64,
     /// Rows from which the optimum of a continuous law is estimated.
     pub optimum_rows: usize,
-    /// Whether to evaluate expected rewards whatever the size of the context support.
+    /// Whether to evaluate expected rewards whatever the size of the plans.
     pub expected: bool,
     /// The policies to compare, with distinct names.
     pub policies: Vec<NamedPolicy>,

@@ -30,6 +30,7 @@ macro_rules! presets {
 pub const PRESETS: &[Preset] = presets![
     "paper-auction",
     "paper-pricing",
+    "linear-pricing",
     "crowd-procurement",
     "rush-hour-pricing",
     "ad-auction-budgets",

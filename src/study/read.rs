@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::section::Section;
+use crate::dp::Link;
 use crate::error::InputError;
 use crate::model::{
     ApplicationSpec, BudgetSpec, COST_LIMIT, ComponentSpec, ContextRows, ContextsSpec,
     ConversionSpec, HORIZON_LIMIT, InstanceSpec, LawSpec, SegmentSpec,
 };
-use crate::oracle::{LogisticParameters, OracleSpec};
+use crate::oracle::{GlmParameters, LogisticParameters, OracleSpec};
 use crate::policy::{InitialRows, PolicySpec};
 
 type Read<T> = Result<T, InputError>;
@@ -281,7 +282,7 @@ fn initial_rows(s: &mut Section, horizon: usize) -> Read<InitialRows> {
 fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
     if s.has("oracle") {
         return section(s, "oracle", |s| {
-            let kinds = ["armed", "armed-by-step", "logistic", "known"];
+            let kinds = ["armed", "armed-by-step", "glm", "logistic", "known"];
             Ok(match s.kind(&kinds)?.as_str() {
                 "armed" => OracleSpec::Armed {
                     radius_scale: s.number_or("radius_scale", 1.0)?,
@@ -289,6 +290,16 @@ fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
                 "armed-by-step" => OracleSpec::ArmedByStep {
                     radius_scale: s.number_or("radius_scale", 1.0)?,
                 },
+                "glm" => OracleSpec::Glm(GlmParameters {
+                    link: match s.word("link", &["linear", "logistic"])?.as_str() {
+                        "linear" => Link::Linear,
+                        _ => Link::Logistic,
+                    },
+                    lambda: s.optional_number("lambda")?,
+                    gamma: s.optional_number("gamma")?,
+                    kappa: s.optional_number("kappa")?,
+                    radius_scale: s.number_or("radius_scale", 1.0)?,
+                }),
                 "logistic" => OracleSpec::Logistic(LogisticParameters {
                     lambda: s.number_or("lambda", 1.0)?,
                     gamma: s.optional_number("gamma")?,
@@ -311,7 +322,18 @@ fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
             "logistic",
             OracleSpec::Logistic(LogisticParameters::default()),
         ),
-        ConversionSpec::Linear { .. } | ConversionSpec::Table { .. } => {
+        ConversionSpec::Linear { .. } => {
+            let parameters = GlmParameters {
+                link: Link::Linear,
+                lambda: None,
+                gamma: None,
+                kappa: None,
+                radius_scale,
+            };
+            s.resolve("oracle", named("glm", Some("linear")));
+            return Ok(OracleSpec::Glm(parameters));
+        }
+        ConversionSpec::Table { .. } => {
             // Asked for so that the message is that of any missing table.
             return Err(s
                 .section("oracle")
@@ -319,8 +341,15 @@ fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
                 .unwrap_or_else(|| s.wrong_kind("an oracle")));
         }
     };
-    let mut resolved = toml::Table::new();
-    resolved.insert("kind".into(), kind.into());
-    s.resolve("oracle", resolved);
+    s.resolve("oracle", named(kind, None));
     Ok(spec)
+}
+
+/// The resolved form of an oracle that was chosen for the user.
+fn named(kind: &str, link: Option<&str>) -> toml::Table {
+    let entries = [("kind", Some(kind)), ("link", link)];
+    let given = entries
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.into(), value?.into())));
+    given.collect()
 }

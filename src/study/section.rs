@@ -295,10 +295,19 @@ impl<'d> Section<'d> {
 
     /// The `kind` of the section.
     pub fn kind(&mut self, known: &[&'static str]) -> Result<String, InputError> {
+        self.word("kind", known)
+    }
+
+    /// One of some known words.
+    pub fn word(
+        &mut self,
+        key: &'static str,
+        known: &[&'static str],
+    ) -> Result<String, InputError> {
         let accepted = one_of(known);
-        let item = self.require("kind", &accepted)?;
+        let item = self.require(key, &accepted)?;
         let Node::Text(text) = &item.node else {
-            return Err(self.wrong(item, &self.field("kind"), &accepted));
+            return Err(self.wrong(item, &self.field(key), &accepted));
         };
         // `fixed:<a>` stands for a family of kinds.
         let family = |k: &&str| {
@@ -306,14 +315,14 @@ impl<'d> Section<'d> {
                 .is_some_and(|head| text.starts_with(head))
         };
         if known.contains(&text.as_str()) || known.iter().any(family) {
-            self.record("kind", text.clone());
+            self.record(key, text.clone());
             return Ok(text.clone());
         }
         let accepted = match nearest(text, known.iter().copied()) {
             Some(near) => format!("{accepted} (nearest: `{near}`)"),
             None => accepted,
         };
-        Err(self.wrong(item, &self.field("kind"), &accepted))
+        Err(self.wrong(item, &self.field(key), &accepted))
     }
 
     /// The error of the section's `kind`, for families of kinds.

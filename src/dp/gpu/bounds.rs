@@ -7,7 +7,9 @@ use super::limits::{Limits, Plan};
 use super::resident::{Resident, Update};
 use super::structs::Source;
 use super::{Gpu, Traffic, limits, solve};
-use crate::dp::{BackendError, BoundParameters, Coefficients, PlanRequest, Problem, ValueTable};
+use crate::dp::{
+    BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, ValueTable,
+};
 
 /// Threads in a workgroup of `append.wgsl`.
 const THREADS: u32 = 64;
@@ -199,13 +201,17 @@ fn write_sources(
                 source.by_step = u32::from(*by_step);
                 numbers.extend(bounds.iter().flatten().map(|x| *x as f32));
             }
-            BoundParameters::Logistic {
+            BoundParameters::Ellipsoid {
+                link,
                 action_values,
                 mu,
                 factor,
                 scale,
             } => {
-                source.kind = 1;
+                source.kind = match link {
+                    Link::Logistic => 1,
+                    Link::Linear => 2,
+                };
                 source.scale = *scale as f32;
                 let all = action_values.iter().chain(mu).chain(factor);
                 numbers.extend(all.map(|x| *x as f32));

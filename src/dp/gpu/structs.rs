@@ -106,7 +106,7 @@ pub struct Member64 {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 pub struct Source {
-    /// 0 armed, 1 logistic.
+    /// 0 armed, 1 an ellipsoid with the logistic link, 2 with the linear link.
     pub kind: u32,
     /// Contexts so far.
     pub entries: u32,
@@ -120,7 +120,7 @@ pub struct Source {
     pub first_parameter: u32,
     /// Armed: 1 where bounds differ by step.
     pub by_step: u32,
-    /// Logistic: multiplies the norm.
+    /// Ellipsoid: multiplies the norm.
     pub scale: f32,
 }
 

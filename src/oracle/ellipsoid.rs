@@ -1,0 +1,78 @@
+//! Bounds from an ellipsoid around a parameter: f(phi.mu) +- scale |phi| in the norm of V^-1, phi = (theta, action value).
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+use super::Bounds;
+use super::newton::dot;
+use crate::dp::{BoundParameters, Link};
+use crate::model::sigmoid;
+
+/// A fitted parameter and the shape of its uncertainty.
+#[derive(Debug, Clone)]
+pub(super) struct Ellipsoid {
+    link: Link,
+    mu: DVector<f64>,
+    v_inverse: DMatrix<f64>,
+    /// The inverse of the Cholesky factor of V: its rows' products with phi, squared and summed, are phi' V^-1 phi.
+    factor_inverse: DMatrix<f64>,
+    scale: f64,
+}
+
+impl Ellipsoid {
+    /// V must be positive definite.
+    pub fn new(link: Link, mu: DVector<f64>, v: DMatrix<f64>, scale: f64) -> Self {
+        let d = mu.len();
+        let factor = Cholesky::new(v)
+            .expect("V is positive definite: its ridge is positive and data are finite");
+        let factor_inverse = factor
+            .l()
+            .solve_lower_triangular(&DMatrix::identity(d, d))
+            .expect("the factor of a positive definite matrix has a positive diagonal");
+        Self {
+            link,
+            mu,
+            v_inverse: factor.inverse(),
+            factor_inverse,
+            scale,
+        }
+    }
+
+    /// Bounds of all actions in one context. With phi = (theta, a), the part of phi.mu and of phi' V^-1 phi that belongs
+    /// to theta serves all actions.
+    pub fn bounds(&self, theta: &[f64], action_values: &[f64], out: &mut [Bounds]) {
+        let last = theta.len();
+        let utility = dot(theta, self.mu.as_slice());
+        let (mut square, mut cross) = (0.0, 0.0);
+        for (i, column) in self.v_inverse.as_slice().chunks_exact(last + 1).enumerate() {
+            let product = dot(theta, column);
+            if i < last {
+                square += product * theta[i];
+            } else {
+                cross = product;
+            }
+        }
+        let corner = self.v_inverse[(last, last)];
+        for (bounds, a) in out.iter_mut().zip(action_values) {
+            let norm_squared = square + a * (2.0 * cross + a * corner);
+            let radius = self.scale * norm_squared.max(0.0).sqrt();
+            let utility = utility + a * self.mu[last];
+            let center = match self.link {
+                Link::Logistic => sigmoid(utility),
+                Link::Linear => utility,
+            };
+            *bounds = Bounds::around(center, radius);
+        }
+    }
+
+    /// What an adapter needs to evaluate the same.
+    pub fn parameters(&self, action_values: &[f64]) -> BoundParameters {
+        let rows = (0..self.mu.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        BoundParameters::Ellipsoid {
+            link: self.link,
+            action_values: action_values.to_vec(),
+            mu: self.mu.as_slice().to_vec(),
+            factor: rows.map(|place| self.factor_inverse[place]).collect(),
+            scale: self.scale,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The oracle for contextual generalized linear bandits (Appendix A.2.2), phi = (theta, action value):
+//!
+//! ```text
+//! mu_hat   solves  sum_n (Y_n - f(phi_n.mu)) phi_n = kappa lambda mu
+//! bounds   f(phi.mu_hat) +- gamma |phi| in the norm of V^-1,   |x| = sqrt(x' V^-1 x)
+//! V        lambda I + sum_n phi_n phi_n'
+//! lambda   4 d ln(1 + T / d^2) / kappa^2
+//! gamma    sqrt(lambda) + (1 / kappa) sqrt( 2 ln(1 / delta) + d ln(1 + N / (d lambda)) )
+//! ```
+//!
+//! The paper writes the norm without the root; it is meant with it. f is the identity (linear link, kappa = 1, mu_hat in
+//! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+use super::ellipsoid::Ellipsoid;
+use super::newton::{self, Design};
+use super::{Bounds, LabeledData, Oracle};
+use crate::dp::{BoundParameters, Link};
+use crate::model::{Context, Instance, sigmoid};
+
+/// Parameters of the oracle; those that are set are positive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GlmParameters {
+    /// f.
+    pub link: Link,
+    /// Overrides lambda.
+    pub lambda: Option<f64>,
+    /// Overrides gamma.
+    pub gamma: Option<f64>,
+    /// Overrides kappa.
+    pub kappa: Option<f64>,
+    /// Multiplies the radius.
+    pub radius_scale: f64,
+}
+
+/// The fitted model and the data it has taken in.
+#[derive(Debug, Clone)]
+pub struct Glm {
+    parameters: GlmParameters,
+    kappa: f64,
+    lambda: f64,
+    action_values: Vec<f64>,
+    design: Design,
+    estimate: DVector<f64>,
+    fitted: Option<Ellipsoid>,
+}
+
+impl Glm {
+    /// An oracle for the actions and features of an instance and a study of `episodes` episodes.
+    pub fn new(instance: &Instance, parameters: GlmParameters, episodes: usize) -> Self {
+        let d = instance.phi_dimension();
+        let slope = sigmoid(instance.phi_norm_max());
+        let kappa = parameters.kappa.unwrap_or(match parameters.link {
+            Link::Linear => 1.0,
+            Link::Logistic => slope * (1.0 - slope),
+        });
+        let theory = 4.0 * d as f64 * (episodes as f64 / (d * d) as f64).ln_1p() / (kappa * kappa);
+        Self {
+            parameters,
+            kappa,
+            lambda: parameters.lambda.unwrap_or(theory),
+            action_values: instance.application().action_values().to_vec(),
+            design: Design::new(d),
+            estimate: DVector::zeros(d),
+            fitted: None,
+        }
+    }
+
+    fn gamma(&self, delta: f64) -> f64 {
+        let d = self.design.dimension as f64;
+        let n = self.design.labels.len() as f64;
+        let log_terms = 2.0 * (1.0 / delta).ln() + d * (n / (d * self.lambda)).ln_1p();
+        let theory = self.lambda.sqrt() + log_terms.sqrt() / self.kappa;
+        self.parameters.gamma.unwrap_or(theory)
+    }
+
+    fn solve(&self) -> DVector<f64> {
+        let ridge = self.kappa * self.lambda;
+        match self.parameters.link {
+            Link::Logistic => newton::fit(&self.design, ridge, self.estimate.clone()),
+            Link::Linear => {
+                let d = self.design.dimension;
+                let normal = &self.design.gram + DMatrix::from_diagonal_element(d, d, ridge);
+                let mut target = DVector::zeros(d);
+                for (phi, y) in self.design.rows() {
+                    newton::add_scaled(target.as_mut_slice(), phi, y);
+                }
+                Cholesky::new(normal)
+                    .expect("the ridge is positive and data are finite")
+                    .solve(&target)
+            }
+        }
+    }
+}
+
+impl Oracle for Glm {
+    fn fit(&mut self, data: &LabeledData, delta: f64) {
+        self.design.take_in(data, &self.action_values);
+        if data.is_empty() {
+            return;
+        }
+        let d = self.design.dimension;
+        self.estimate = self.solve();
+        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
+        let scale = self.parameters.radius_scale * self.gamma(delta);
+        let link = self.parameters.link;
+        self.fitted = Some(Ellipsoid::new(link, self.estimate.clone(), v, scale));
+    }
+
+    fn bounds(&self, context: &Context, out: &mut [Bounds]) {
+        match &self.fitted {
+            Some(fitted) => fitted.bounds(context.features, &self.action_values, out),
+            None => out.fill(Bounds::UNKNOWN),
+        }
+    }
+
+    fn bound_parameters(&self) -> Option<BoundParameters> {
+        Some(self.fitted.as_ref()?.parameters(&self.action_values))
+    }
+}
