@@ -39,6 +39,7 @@ fn large_instance() -> Instance {
                 weights: None,
             },
             no_arrival: vec![],
+            types: None,
         },
         conversion: ConversionSpec::Armed {
             probabilities: vec![0.5; 16],
@@ -64,6 +65,7 @@ fn paper_instance() -> Instance {
                 points: vec![100; 2],
             },
             no_arrival: vec![],
+            types: None,
         },
         conversion: ConversionSpec::Logistic {
             weights: vec![weight, weight, -weight],

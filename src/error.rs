@@ -94,21 +94,28 @@ pub enum OutputError {
         found: String,
     },
     /// The file or folder cannot be created or written.
-    #[error("{}: cannot be written ({source})", path.display())]
+    #[error("{}: cannot be written ({reason})", path.display())]
     Unwritable {
         /// The file or folder.
         path: PathBuf,
         /// The operating system's reason.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
 }
 
 impl OutputError {
     /// The error of a path that could not be written.
-    pub fn unwritable(path: &Path, source: std::io::Error) -> Self {
+    pub fn unwritable(path: &Path, reason: std::io::Error) -> Self {
         Self::Unwritable {
             path: path.to_path_buf(),
-            source,
+            reason,
         }
+    }
+
+    /// Whether the place was wrong from the start, and not just full by now.
+    pub fn is_wrong_input(&self) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        !matches!(self, Self::Unwritable { reason, .. }
+            if matches!(reason.kind(), StorageFull | QuotaExceeded))
     }
 }

@@ -128,6 +128,15 @@ fn mistakes_in_a_study_file() {
         ("kind = \"armed\"\nprobabilities = [0.3, 0.6]", "kind = \"armed-by-step\"\nprobabilities = [[0.3, 0.6]]", "study.toml:21: conversion.probabilities: found 1 rows; accepted: 2 rows (one per step)"),
         ("kind = \"armed\"\nprobabilities = [0.3, 0.6]", "kind = \"linear\"\nweights = [1.0, 0.5]", "study.toml:21: conversion.weights: found mu.phi = 1.5"),
         ("kind = \"armed\"\nprobabilities = [0.3, 0.6]", "kind = \"logistic\"\nweights = [1.0]", "study.toml:21: conversion.weights: found 1 entries; accepted: 2 entries"),
+        ("horizon = 2", "horizn = 2", "study.toml:3: study: found unknown key `horizn`; nearest known key: `horizon`"),
+        ("wages = [1, 2]", "wagess = [1, 2]", "study.toml:12: application: found unknown key `wagess`; nearest known key: `wages`"),
+        ("[budget]", "[budgets]", "study.toml:6: found unknown key `budgets`; nearest known key: `budget`"),
+        ("weights = [0.5, 0.5]", "no_arrival = []", "study.toml:17: contexts.no_arrival: found a list of 0; accepted: a number, or one per step"),
+        ("values = [[0.0], [1.0]]", "values = [[0.0], [1e200]]", "study.toml:16: contexts.values[2][1]: found"),
+        ("horizon = 2\nreplications = 2\n\n[budget]\nkind = \"constant\"\nvalue = 3\n\n[application]\nkind = \"procurement\"\nwages = [1, 2]", "horizon = 90000\nreplications = 2\n\n[budget]\nkind = \"constant\"\nvalue = 90000\n\n[application]\nkind = \"procurement\"\nwages = [1, 2]", "study.toml:6: budget: found 90000 units over 90000 steps"),
+        ("kind = \"armed\"\nprobabilities = [0.3, 0.6]", "kind = \"armed\"\nhighest_other_bid = { values = [1], weights = [1.0] }", "study.toml:21: conversion.highest_other_bid: found an application without bids; accepted: an auction"),
+        ("kind = \"finite\"\nvalues = [[0.0], [1.0]]\nweights = [0.5, 0.5]\n\n[conversion]\nkind = \"armed\"\nprobabilities = [0.3, 0.6]", "kind = \"box\"\nlow = [0.0]\nhigh = [1.0]\n\n[conversion]\nkind = \"table\"\nprobabilities = [[0.3, 0.6]]", "conversion.kind: found table with a continuous context law"),
+        ("alpha = 0.5", "alpha = 0.5\ninitial_rows = 1\ninitial_file = \"r.csv\"", "study.toml:26: policies[1].initial_rows: found beside another key; accepted: initial_rows or initial_file, not both"),
         ("alpha = 0.5", "alpha = 0.7", "study.toml:25: policies[1].alpha: found 0.7; accepted: a number between 0 and 1 with a whole number in [1/alpha, 2/alpha - 1)"),
         ("alpha = 0.5", "alpha = 0.5\ninitial_rows = -1", "study.toml:26: policies[1].initial_rows: found -1"),
         ("alpha = 0.5", "alpha = 0.5\ninitial_file = \"rows.csv\"", "rows.csv: cannot be read"),
@@ -218,6 +227,10 @@ fn mistakes_in_a_budget_file() {
         ),
         ("b_t\n3\nfour\n", "b.csv:3: column `b_t`: found `four`"),
         (
+            "episode,b_t\n1,3\n3,2\n",
+            "b.csv:3: column `episode`: found `3`; accepted: 2",
+        ),
+        (
             "b_t\n3\n2\n1\n",
             "budget.path: found budgets for 3 episodes; accepted: budgets for 4 episodes",
         ),
@@ -230,11 +243,9 @@ fn mistakes_in_a_budget_file() {
             "expected {expected:?}, got {message:?}"
         );
     }
-    fs::write(
-        folder.path().join("b.csv"),
-        "episode,b_t\n1,3\n2,0\n3,4\n4,1\n",
-    )
-    .unwrap();
+    // A byte-order mark is no mistake.
+    let good = "\u{feff}episode,b_t\n1,3\n2,0\n3,4\n4,1\n";
+    fs::write(folder.path().join("b.csv"), good).unwrap();
     common::cbwk_ok(folder.path(), &["simulate", "study.toml", "--out", "o"]);
 }
 
@@ -282,7 +293,9 @@ fn mistakes_on_the_command_line() {
         );
     }
     for args in [
-        &["simulate", "--colour"][..],
+        &["simulate", "--seed", "9223372036854775808"][..],
+        &["simulate", "--budget", "-1"],
+        &["simulate", "--colour"],
         &["fly"],
         &["solve"],
         &["simulate", "--threads", "0"],
@@ -305,6 +318,14 @@ fn results_are_not_overwritten_unasked() {
     common::cbwk_ok(
         folder.path(),
         &["simulate", "study.toml", "--out", "o", "--force"],
+    );
+    // What an early end has left is not overwritten either.
+    fs::create_dir(folder.path().join("p")).unwrap();
+    fs::write(folder.path().join("p/episodes.csv.partial"), "policy\n").unwrap();
+    let message = refused(folder.path(), &["simulate", "study.toml", "--out", "p"]);
+    assert!(
+        message.contains("p: already holds results (episodes.csv.partial)"),
+        "{message}"
     );
     // A file where the folder should be.
     let message = refused(

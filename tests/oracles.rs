@@ -42,6 +42,7 @@ fn pricing(theta: usize) -> Arc<Instance> {
                 high: vec![1.0; theta],
             },
             no_arrival: vec![],
+            types: None,
         },
         conversion: ConversionSpec::Logistic {
             weights: vec![0.5; theta + 1],

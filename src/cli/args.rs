@@ -44,22 +44,23 @@ pub struct SimulateArgs {
     #[arg(long)]
     pub force: bool,
     /// Episodes T.
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub episodes: Option<u64>,
     /// Steps H in an episode.
-    #[arg(long, value_name = "H")]
+    #[arg(long, value_name = "H", allow_negative_numbers = true)]
     pub horizon: Option<u64>,
     /// The same starting budget in every episode.
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
     pub budget: Option<u32>,
     /// Independent replications.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub replications: Option<u64>,
     /// Seed of all random streams; the same seed gives the same results on any number of threads.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
     /// Confidence parameter.
-    #[arg(long, value_name = "DELTA")]
+    #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
     pub delta: Option<f64>,
     /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, clairvoyant, myopic,
     /// random, fixed:<a>.
@@ -86,7 +87,7 @@ pub struct SolveArgs {
     #[arg(long, value_name = "ROWS.csv")]
     pub contexts: Option<PathBuf>,
     /// Largest budget of the table, in place of the instance's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub budget: Option<u32>,
     /// Write the whole value table (CSV: step,budget,value).
     #[arg(long, value_name = "values.csv")]
@@ -109,7 +110,8 @@ pub struct MachineArgs {
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
     /// Worker threads. Default: one per core.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// No progress bar and no notes.
     #[arg(long)]

@@ -22,8 +22,9 @@ pub fn backend(args: &MachineArgs) -> Result<Box<dyn Backend>, BackendError> {
 fn cpu(args: &MachineArgs) -> Result<Box<dyn Backend>, BackendError> {
     if args.precision == Some(Precision::F32) {
         return Err(BackendError::Unavailable {
-            backend: "cpu".into(),
-            reason: "it computes in f64 only (asked for f32)".into(),
+            backend: "with f32".into(),
+            reason: "the CPU computes in f64 only, and no other backend was asked for or found"
+                .into(),
         });
     }
     Ok(Box::new(Dense))
@@ -78,16 +79,10 @@ pub fn note(args: &MachineArgs, text: &str) {
     }
 }
 
-/// The study file, a preset, or by default paper-auction; with the name results go by.
-pub fn open_study(
-    file: Option<&Path>,
-    preset_name: Option<&str>,
-) -> Result<(String, Document), InputError> {
+/// The study file, a preset, or by default paper-auction.
+pub fn open_study(file: Option<&Path>, preset_name: Option<&str>) -> Result<Document, InputError> {
     if let Some(file) = file {
-        let name = file
-            .file_stem()
-            .map_or("study".into(), |stem| stem.to_string_lossy().into());
-        return Ok((name, Document::read(file)?));
+        return Document::read(file);
     }
     let name = preset_name.unwrap_or("paper-auction");
     let Some(found) = preset(name) else {
@@ -100,5 +95,5 @@ pub fn open_study(
         });
     };
     let label = PathBuf::from(format!("preset {name}"));
-    Ok((name.to_string(), Document::parse(&label, found.text)?))
+    Document::parse(&label, found.text)
 }

@@ -23,9 +23,13 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            if error.use_stderr() {
+                eprintln!("{}", one_line(&error.to_string()));
+                return ExitCode::from(2);
+            }
             // Help and version are answers, not errors; a closed pipe is nobody's fault.
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return ExitCode::SUCCESS;
         }
     };
     match run(&cli) {
@@ -64,6 +68,16 @@ fn presets(name: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A usage error without the usage: `--help` has that.
+fn one_line(text: &str) -> String {
+    let message = text.split("\n\nUsage:").next().unwrap_or(text);
+    let message = message
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(message);
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<std::io::Error>()
@@ -71,7 +85,10 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
-    if error.is::<InputError>() || error.is::<OutputError>() {
+    let wrong_place = error
+        .downcast_ref()
+        .is_some_and(OutputError::is_wrong_input);
+    if error.is::<InputError>() || wrong_place {
         2
     } else if error.is::<BackendError>() {
         3

@@ -16,13 +16,13 @@ use crate::study::{Document, Study};
 /// Runs the command.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let start = Instant::now();
-    let (name, mut document) = machine::open_study(args.study.as_deref(), args.preset.as_deref())?;
+    let mut document = machine::open_study(args.study.as_deref(), args.preset.as_deref())?;
     apply_overrides(args, &mut document);
     let study = Study::from_document(&document)?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
-        None => ResultsFolder::prepare_default(&name)?,
+        None => ResultsFolder::prepare_default(&study.name)?,
     };
     let threads = machine::start_threads(&args.machine)?;
     for note in study.instance.notes() {
@@ -42,7 +42,8 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let regrets = outcome.regrets();
     let names: Vec<&str> = outcome.policies.iter().map(|p| p.name.as_str()).collect();
     let title = format!(
-        "{name}: T = {}, H = {}, {} replications",
+        "{}: T = {}, H = {}, {} replications",
+        study.name,
         study.episodes,
         study.instance.horizon(),
         study.replications
@@ -80,7 +81,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
                 .as_ref()
                 .map_or(String::new(), |name| format!(" on {name}"));
             let setting = format!("{backend} {precision}{adapter}, {threads} threads");
-            let table = report::table::study(&name, &setting, &study, &outcome, &regrets);
+            let table = report::table::study(&setting, &study, &outcome, &regrets);
             write!(out, "{table}")?;
             writeln!(
                 out,

@@ -17,11 +17,11 @@ use crate::study::instance_from_document;
 
 /// Runs the command.
 pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
-    let (name, mut document) =
-        machine::open_study(args.instance.as_deref(), args.preset.as_deref())?;
+    let mut document = machine::open_study(args.instance.as_deref(), args.preset.as_deref())?;
     if let Some(budget) = args.budget {
         document.set_constant_budget(budget, "--budget");
     }
+    let name = document.name();
     let (instance, seed, optimum_rows) = instance_from_document(&document)?;
     let instance = Arc::new(instance);
     let rows = match &args.contexts {

@@ -20,6 +20,7 @@ pub fn probe(contexts: usize) -> (ContextSample, Coefficients) {
                 high: vec![1.0],
             },
             no_arrival: vec![],
+            types: None,
         },
         conversion: ConversionSpec::Armed {
             probabilities: vec![0.5; 4],

@@ -2,7 +2,8 @@
 //!
 //! Actions are indexed; index 0 is the null action with reward and cost 0. Non-null actions are 1..=`actions()`.
 
-use super::Context;
+use super::law_spec::finite_numbers;
+use super::{Context, NUMBER_LIMIT};
 use crate::error::Invalid;
 
 /// The largest cost an action may have; it bounds the tables, not the method.
@@ -63,7 +64,7 @@ impl Application {
             ApplicationSpec::Pricing { prices } => {
                 non_empty("application.prices", prices)?;
                 for (i, &price) in prices.iter().enumerate() {
-                    if !(price.is_finite() && price > 0.0) {
+                    if !(price > 0.0 && price <= NUMBER_LIMIT) {
                         let field = format!("application.prices[{}]", i + 1);
                         return Err(Invalid::new(field, price, "a positive number"));
                     }
@@ -122,10 +123,7 @@ impl Application {
             if c.len() != actions {
                 return Err(width("costs", row, c.len()));
             }
-            if let Some(a) = r.iter().position(|x| !x.is_finite()) {
-                let field = format!("application.rewards[{}][{}]", row + 1, a + 1);
-                return Err(Invalid::new(field, r[a], "a finite number"));
-            }
+            finite_numbers(&format!("application.rewards[{}]", row + 1), r)?;
             if let Some(a) = c.iter().position(|x| !(1..=COST_LIMIT).contains(x)) {
                 let field = format!("application.costs[{}][{}]", row + 1, a + 1);
                 return Err(Invalid::new(field, c[a], whole_cost()));
@@ -169,6 +167,11 @@ impl Application {
             Kind::Table { types, .. } => Some(*types),
             _ => None,
         }
+    }
+
+    /// Whether actions are bids.
+    pub fn is_auction(&self) -> bool {
+        matches!(self.kind, Kind::Auction)
     }
 
     /// r(theta, a) of a non-null action; negative means infeasible.

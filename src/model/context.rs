@@ -103,6 +103,18 @@ impl ContextLaws {
             step_law: vec![0; horizon],
             no_arrival: spec.no_arrival_by_step(horizon)?,
         };
+        for (i, value) in spec.types.iter().flatten().enumerate() {
+            let field = format!("contexts.types[{}]", i + 1);
+            if value.len() != dimension {
+                let accepted = format!("{dimension} features, as in the contexts");
+                return Err(Invalid::new(
+                    field,
+                    format!("{} features", value.len()),
+                    accepted,
+                ));
+            }
+            laws.support.insert(value);
+        }
         match &spec.law {
             LawSpec::ByStep { segments } => {
                 let mut next = 1;

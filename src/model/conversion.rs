@@ -1,6 +1,6 @@
 //! Conversion truths rho(theta, a): the probability that a context accepts an action. The learner never sees them.
 
-use super::law_spec::probabilities;
+use super::law_spec::{finite_numbers, probabilities};
 use super::{Application, Context, ContextLaws};
 use crate::error::Invalid;
 
@@ -156,6 +156,13 @@ fn win_probabilities(
     application: &Application,
 ) -> Result<Vec<f64>, Invalid> {
     let field = "conversion.highest_other_bid";
+    if !application.is_auction() {
+        return Err(Invalid::new(
+            field,
+            "an application without bids",
+            "an auction",
+        ));
+    }
     if values.len() != weights.len() || values.iter().any(|v| !v.is_finite()) {
         return Err(Invalid::new(
             format!("{field}.values"),
@@ -225,13 +232,7 @@ fn weight_vector(weights: &[f64], length: usize) -> Result<(), Invalid> {
             format!("{length} entries (one per context feature, then one for the action value)"),
         ));
     }
-    match weights.iter().position(|w| !w.is_finite()) {
-        Some(i) => {
-            let field = format!("conversion.weights[{}]", i + 1);
-            Err(Invalid::new(field, weights[i], "a finite number"))
-        }
-        None => Ok(()),
-    }
+    finite_numbers("conversion.weights", weights)
 }
 
 fn probability_row(field: &str, row: &[f64], actions: usize) -> Result<(), Invalid> {

@@ -12,8 +12,11 @@ use crate::error::Invalid;
 /// The longest episode accepted; it bounds the tables, not the method.
 pub const HORIZON_LIMIT: usize = 100_000;
 
-/// The largest budget the tables are made for.
-pub const BUDGET_LIMIT: u32 = 10_000_000;
+/// The most values a table may have, (H + 1) * (budget + 1): 4 GiB of them.
+pub const TABLE_LIMIT: u64 = 1 << 29;
+
+/// The largest size of a number that the model computes with.
+pub const NUMBER_LIMIT: f64 = 1e100;
 
 /// An instance as a study file states it, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,18 +57,38 @@ impl InstanceSpec {
         let contexts = ContextLaws::check(&self.contexts, self.horizon)?;
         let application = Application::check(&self.application, contexts.dimension())?;
         table_fits(application.table_types(), &contexts)?;
-        let conversion =
-            Conversion::check(&self.conversion, &application, &contexts, self.horizon)?;
-        if conversion.is_table() && !contexts.is_finite() {
+        let table = matches!(self.conversion, ConversionSpec::Table { .. });
+        if table && !contexts.is_finite() {
             return Err(Invalid::new(
                 "conversion.kind",
                 "table with a continuous context law",
                 "finite, grid or file contexts for a table",
             ));
         }
+        if (table || application.table_types().is_some()) && !self.contexts.types_are_clear() {
+            return Err(Invalid::new(
+                "contexts.types",
+                "nothing",
+                "the context values in the order of the tables' rows, because steps list theirs differently",
+            ));
+        }
+        let conversion =
+            Conversion::check(&self.conversion, &application, &contexts, self.horizon)?;
         let spendable = u64::from(application.cost_max()) * self.horizon as u64;
-        let limit = spendable.min(u64::from(BUDGET_LIMIT)) as u32;
+        let limit = u32::try_from(spendable).unwrap_or(u32::MAX);
         let (budgets, note) = Budgets::check(&self.budget, limit)?;
+        let values = (self.horizon as u64 + 1) * (u64::from(budgets.max()) + 1);
+        if values > TABLE_LIMIT {
+            return Err(Invalid::new(
+                "budget",
+                format!(
+                    "{} units over {} steps, {values} table values",
+                    budgets.max(),
+                    self.horizon
+                ),
+                format!("a smaller budget or horizon, with at most {TABLE_LIMIT} table values"),
+            ));
+        }
         let mut instance = Instance {
             horizon: self.horizon,
             application,

@@ -1,7 +1,7 @@
 //! Context laws as a study file states them, and the checks that turn them into laws.
 
 use super::context::{Law, running_sum};
-use super::{ContextRows, Support};
+use super::{ContextRows, NUMBER_LIMIT, Support};
 use crate::error::Invalid;
 
 /// How far a list of probabilities may be from summing to one.
@@ -17,6 +17,8 @@ pub struct ContextsSpec {
     pub law: LawSpec,
     /// Probability of no arrival: one number for all steps, or one per step. Empty means 0.
     pub no_arrival: Vec<f64>,
+    /// Context values in the order of the rows of tables; by default the order of their first appearance.
+    pub types: Option<Vec<Vec<f64>>>,
 }
 
 /// A law of arriving contexts, not yet checked.
@@ -86,6 +88,26 @@ pub struct SegmentSpec {
 }
 
 impl ContextsSpec {
+    /// Whether the order of the context values is plain to see: it is given, or all steps list the same.
+    pub(super) fn types_are_clear(&self) -> bool {
+        match &self.law {
+            _ if self.types.is_some() => true,
+            LawSpec::Rows(_) => false,
+            LawSpec::ByStep { segments } => {
+                segments
+                    .windows(2)
+                    .all(|pair| match (&pair[0].law, &pair[1].law) {
+                        (LawSpec::Finite { values: a, .. }, LawSpec::Finite { values: b, .. }) => {
+                            a == b
+                        }
+                        (LawSpec::Rows(_), _) | (_, LawSpec::Rows(_)) => false,
+                        (a, b) => a == b,
+                    })
+            }
+            _ => true,
+        }
+    }
+
     /// One no-arrival probability per step.
     pub(super) fn no_arrival_by_step(&self, horizon: usize) -> Result<Vec<f64>, Invalid> {
         for (i, p) in self.no_arrival.iter().enumerate() {
@@ -307,11 +329,15 @@ fn corners(field: &str, low: &[f64], high: &[f64]) -> Result<(), Invalid> {
     }
 }
 
-fn finite_numbers(field: &str, list: &[f64]) -> Result<(), Invalid> {
-    match list.iter().position(|x| !x.is_finite()) {
+pub(super) fn finite_numbers(field: &str, list: &[f64]) -> Result<(), Invalid> {
+    match list
+        .iter()
+        .position(|x| x.is_nan() || x.abs() > NUMBER_LIMIT)
+    {
         Some(i) => {
             let field = format!("{field}[{}]", i + 1);
-            Err(Invalid::new(field, list[i], "a finite number"))
+            let accepted = format!("a number of size up to {NUMBER_LIMIT:e}");
+            Err(Invalid::new(field, list[i], accepted))
         }
         None => Ok(()),
     }

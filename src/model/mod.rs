@@ -14,7 +14,7 @@ pub use application::{Application, ApplicationSpec, COST_LIMIT};
 pub use budget::{BudgetSpec, Budgets};
 pub use context::{Context, ContextLaws, EpisodeContexts};
 pub use conversion::{Conversion, ConversionSpec, sigmoid};
-pub use instance::{BUDGET_LIMIT, HORIZON_LIMIT, Instance, InstanceSpec};
+pub use instance::{HORIZON_LIMIT, Instance, InstanceSpec, NUMBER_LIMIT, TABLE_LIMIT};
 pub use law_spec::{ComponentSpec, ContextsSpec, LawSpec, SegmentSpec};
 pub use rows::ContextRows;
 pub use support::Support;

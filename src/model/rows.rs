@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::NUMBER_LIMIT;
 use crate::error::InputError;
 
 /// Rows of contexts, steps 1..=H all present in each.
@@ -143,7 +144,7 @@ impl ContextRows {
                 for (i, slot) in features.iter_mut().enumerate() {
                     let cell = &record[i + 2];
                     *slot = match cell.parse::<f64>() {
-                        Ok(x) if x.is_finite() => x,
+                        Ok(x) if x.abs() <= NUMBER_LIMIT => x,
                         _ => {
                             let name = &header[i + 2];
                             let message = format!(

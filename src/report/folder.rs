@@ -24,7 +24,11 @@ pub struct ResultsFolder {
 impl ResultsFolder {
     /// Makes the folder where it is missing, and makes sure now that it can be written to later.
     pub fn prepare(path: &Path, force: bool) -> Result<Self, OutputError> {
-        let occupied = RESULT_FILES.iter().find(|name| path.join(name).exists());
+        let unfinished = ["episodes.csv.partial"];
+        let occupied = RESULT_FILES
+            .iter()
+            .chain(&unfinished)
+            .find(|name| path.join(name).exists());
         if let (Some(found), false) = (occupied, force) {
             return Err(OutputError::Occupied {
                 folder: path.to_path_buf(),
@@ -119,17 +123,31 @@ fn partial_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a file under another name and then gives it its own, so that it is there whole or not at all.
+/// Writes a file under another name and then gives it its own, so that it is there whole or not at all. Links are
+/// followed; what is not a regular file (a pipe, a device) is written to as it is.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
-    let partial = partial_name(path);
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let before = fs::metadata(&target).ok();
+    let unwritable = |error| OutputError::unwritable(path, error);
+    if before.as_ref().is_some_and(|before| !before.is_file()) {
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(&target)
+            .and_then(|mut file| file.write_all(content))
+            .map_err(unwritable);
+    }
+    let partial = partial_name(&target);
     let write = || -> std::io::Result<()> {
         let mut file = fs::File::create(&partial)?;
+        if let Some(before) = &before {
+            file.set_permissions(before.permissions())?;
+        }
         file.write_all(content)?;
         file.sync_all()?;
-        fs::rename(&partial, path)
+        fs::rename(&partial, &target)
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&partial);
-        OutputError::unwritable(path, error)
+        unwritable(error)
     })
 }

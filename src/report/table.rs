@@ -6,15 +6,10 @@ use crate::sim::{BAND, Optimum, Outcome, RegretSummary};
 use crate::study::Study;
 
 /// The result of a study: a headline and one line per policy.
-pub fn study(
-    name: &str,
-    setting: &str,
-    study: &Study,
-    outcome: &Outcome,
-    regrets: &[RegretSummary],
-) -> String {
+pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretSummary]) -> String {
     let mut text = format!(
-        "{name}: T = {} episodes, H = {} steps, {} replications, seed {}, {setting}\n{}\n\n",
+        "{}: T = {} episodes, H = {} steps, {} replications, seed {}, {setting}\n{}\n\n",
+        study.name,
         study.episodes,
         study.instance.horizon(),
         study.replications,
@@ -39,7 +34,11 @@ pub fn study(
             [
                 policy.name.clone(),
                 format!("{:.3}", regret.mean_reward),
-                format!("{:.1}%", 100.0 * regret.share_of_opt),
+                if regret.share_of_opt.is_nan() {
+                    "-".into()
+                } else {
+                    format!("{:.1}%", 100.0 * regret.share_of_opt)
+                },
                 last.map_or(String::new(), |x| format!("{:.1}", x.mean)),
                 if band.is_nan() {
                     "-".into()

@@ -72,8 +72,13 @@ impl Optimum {
             rows,
             standard_error: standard_errors(&problem, &table),
         });
+        let mut fluid = fluid_bounds(sample, &coefficients, problem.budget_max);
+        for (bound, opt) in fluid.iter_mut().zip(table.row(0)) {
+            // Where the two are equal, rounding may not put the bound below.
+            *bound = bound.max(*opt);
+        }
         Ok(Self {
-            fluid: fluid_bounds(sample, &coefficients, problem.budget_max),
+            fluid,
             table: Arc::new(table),
             estimate,
         })

@@ -83,6 +83,13 @@ impl Document {
         &self.file
     }
 
+    /// What the study is called unless it says so itself: the file's name without its ending.
+    pub fn name(&self) -> String {
+        let stem = self.file.file_stem().map(|stem| stem.to_string_lossy());
+        let stem = stem.as_deref().unwrap_or("study");
+        stem.strip_prefix("preset ").unwrap_or(stem).to_string()
+    }
+
     pub(super) fn root(&self) -> &Item {
         &self.root
     }
@@ -146,7 +153,12 @@ impl Document {
             _ => None,
         };
         let mut chosen: Vec<Item> = Vec::new();
+        let mut asked_before: Vec<&String> = Vec::new();
         for want in asked {
+            if asked_before.contains(&want) {
+                continue;
+            }
+            asked_before.push(want);
             let matches = |item: &&Item| {
                 ["kind", "name"]
                     .iter()

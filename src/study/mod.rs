@@ -22,6 +22,8 @@ const COUNT_LIMIT: u64 = 100_000_000;
 /// A checked study, ready to run.
 #[derive(Debug, Clone)]
 pub struct Study {
+    /// What results and pictures call it.
+    pub name: String,
     /// The world.
     pub instance: Arc<Instance>,
     /// T.
@@ -53,6 +55,7 @@ pub struct NamedPolicy {
 
 /// The settings of `[study]`.
 struct Settings {
+    name: String,
     horizon: usize,
     episodes: usize,
     replications: usize,
@@ -85,6 +88,7 @@ impl Study {
         };
         let (instance, policies) = check().map_err(|invalid| document.locate(&invalid))?;
         Ok(Self {
+            name: settings.name,
             instance: Arc::new(instance),
             episodes: settings.episodes,
             replications: settings.replications,
@@ -112,7 +116,9 @@ pub fn instance_from_document(document: &Document) -> Result<(Instance, u64, usi
 
 fn settings(root: &mut Section) -> Result<Settings, InputError> {
     let mut s = root.section("study")?;
+    let default_name = s.document().name();
     let settings = Settings {
+        name: s.text_or("name", &default_name)?,
         horizon: read::horizon(&mut s)?,
         episodes: s.whole_or("episodes", 1..=COUNT_LIMIT, 200)? as usize,
         replications: s.whole_or("replications", 1..=COUNT_LIMIT, 50)? as usize,

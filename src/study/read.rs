@@ -103,8 +103,12 @@ fn read_budgets(file: &Path) -> Read<Vec<u32>> {
         .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty());
-    let header = lines.next().map_or("", |(_, line)| line);
-    let column = header.split(',').position(|name| name.trim() == "b_t");
+    let header = lines
+        .next()
+        .map_or("", |(_, line)| line)
+        .trim_start_matches('\u{feff}');
+    let place = |wanted: &str| header.split(',').position(|name| name.trim() == wanted);
+    let (column, episode) = (place("b_t"), place("episode"));
     let Some(column) = column else {
         return Err(at(
             1,
@@ -112,8 +116,14 @@ fn read_budgets(file: &Path) -> Read<Vec<u32>> {
         ));
     };
     lines
-        .map(|(number, line)| {
-            let cell = line.split(',').nth(column).unwrap_or("").trim();
+        .zip(1u64..)
+        .map(|((number, line), t)| {
+            let cell = |column: usize| line.split(',').nth(column).unwrap_or("").trim();
+            if let Some(found) = episode.map(cell).filter(|found| found.parse() != Ok(t)) {
+                let message = format!("column `episode`: found `{found}`; accepted: {t}");
+                return Err(at(number + 1, message));
+            }
+            let cell = cell(column);
             cell.parse().map_err(|_| {
                 let message =
                     format!("column `b_t`: found `{cell}`; accepted: a whole number from 0");
@@ -165,6 +175,11 @@ fn contexts(s: &mut Section, horizon: usize) -> Read<ContextsSpec> {
     Ok(ContextsSpec {
         law,
         no_arrival: s.number_or_numbers("no_arrival")?,
+        types: if s.has("types") {
+            Some(s.rows("types")?)
+        } else {
+            None
+        },
     })
 }
 
@@ -270,6 +285,9 @@ pub(super) fn policies(
 }
 
 fn initial_rows(s: &mut Section, horizon: usize) -> Read<InitialRows> {
+    if s.has("initial_file") && s.has("initial_rows") {
+        return Err(s.conflict("initial_rows", "initial_rows or initial_file, not both"));
+    }
     if s.has("initial_file") {
         let rows = ContextRows::read(&s.path("initial_file")?, horizon)?;
         return Ok(InitialRows::Given(Arc::new(rows)));
@@ -311,17 +329,22 @@ fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
         });
     }
     let radius_scale = 1.0;
-    let (kind, spec) = match truth {
+    let (spec, resolved) = match truth {
         ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => {
-            ("armed", OracleSpec::Armed { radius_scale })
+            (OracleSpec::Armed { radius_scale }, named("armed", &[]))
         }
-        ConversionSpec::ArmedByStep { .. } => {
-            ("armed-by-step", OracleSpec::ArmedByStep { radius_scale })
-        }
-        ConversionSpec::Logistic { .. } => (
-            "logistic",
-            OracleSpec::Logistic(LogisticParameters::default()),
+        ConversionSpec::ArmedByStep { .. } => (
+            OracleSpec::ArmedByStep { radius_scale },
+            named("armed-by-step", &[]),
         ),
+        ConversionSpec::Logistic { .. } => {
+            let parameters = LogisticParameters::default();
+            let lambda = ("lambda", parameters.lambda.into());
+            (
+                OracleSpec::Logistic(parameters),
+                named("logistic", &[lambda]),
+            )
+        }
         ConversionSpec::Linear { .. } => {
             let parameters = GlmParameters {
                 link: Link::Linear,
@@ -330,26 +353,28 @@ fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
                 kappa: None,
                 radius_scale,
             };
-            s.resolve("oracle", named("glm", Some("linear")));
-            return Ok(OracleSpec::Glm(parameters));
+            (
+                OracleSpec::Glm(parameters),
+                named("glm", &[("link", "linear".into())]),
+            )
         }
         ConversionSpec::Table { .. } => {
-            // Asked for so that the message is that of any missing table.
-            return Err(s
-                .section("oracle")
-                .err()
-                .unwrap_or_else(|| s.wrong_kind("an oracle")));
+            let accepted = "an oracle, such as { kind = \"armed\" }, because none is made for table conversion";
+            return Err(s.missing("oracle", accepted));
         }
     };
-    s.resolve("oracle", named(kind, None));
+    s.resolve("oracle", resolved);
     Ok(spec)
 }
 
 /// The resolved form of an oracle that was chosen for the user.
-fn named(kind: &str, link: Option<&str>) -> toml::Table {
-    let entries = [("kind", Some(kind)), ("link", link)];
-    let given = entries
-        .into_iter()
-        .filter_map(|(key, value)| Some((key.into(), value?.into())));
-    given.collect()
+fn named(kind: &str, more: &[(&str, toml::Value)]) -> toml::Table {
+    let mut table = toml::Table::new();
+    table.insert("kind".into(), kind.into());
+    table.extend(
+        more.iter()
+            .map(|(key, value)| ((*key).to_string(), value.clone())),
+    );
+    table.insert("radius_scale".into(), 1.0.into());
+    table
 }

@@ -68,10 +68,48 @@ impl<'d> Section<'d> {
     }
 
     fn require(&mut self, key: &'static str, accepted: &str) -> Result<&'d Item, InputError> {
-        self.find(key).ok_or_else(|| {
-            let message = format!("{}: found nothing; accepted: {accepted}", self.field(key));
-            self.document.error_at(self.origin, message)
+        if let Some(item) = self.find(key) {
+            return Ok(item);
+        }
+        // Perhaps it is there, misspelt.
+        let misspelt = self.entries.iter().find(|(name, _)| {
+            !self.asked.contains(&name.as_str()) && strsim::jaro_winkler(name, key) > 0.87
+        });
+        Err(match misspelt {
+            Some((name, item)) => {
+                let place = self.place();
+                let message =
+                    format!("{place}found unknown key `{name}`; nearest known key: `{key}`");
+                self.document.error_at(&item.origin, message)
+            }
+            None => self.missing(key, accepted),
         })
+    }
+
+    /// The error of a key that is not there.
+    pub fn missing(&self, key: &str, accepted: &str) -> InputError {
+        let message = format!("{}: found nothing; accepted: {accepted}", self.field(key));
+        self.document.error_at(self.origin, message)
+    }
+
+    /// The error of a key that is there but must not be.
+    pub fn conflict(&self, key: &str, accepted: &str) -> InputError {
+        let found = self.entries.iter().find(|(name, _)| name == key);
+        let origin = found.map_or(self.origin, |(_, item)| &item.origin);
+        let message = format!(
+            "{}: found beside another key; accepted: {accepted}",
+            self.field(key)
+        );
+        self.document.error_at(origin, message)
+    }
+
+    /// The section's path as the start of a message.
+    fn place(&self) -> String {
+        if self.path.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.path)
+        }
     }
 
     /// The error of a value that was found.
@@ -218,6 +256,9 @@ impl<'d> Section<'d> {
                 self.asked.push(key);
                 Ok(Vec::new())
             }
+            Some((_, item)) if matches!(&item.node, Node::List(list) if list.is_empty()) => {
+                Err(self.wrong(item, &self.field(key), "a number, or one per step"))
+            }
             Some((_, item)) if matches!(item.node, Node::List(_)) => self.numbers(key),
             Some(_) => self.number(key).map(|x| vec![x]),
         }
@@ -274,6 +315,17 @@ impl<'d> Section<'d> {
         };
         self.record(key, text.clone());
         Ok(Some(text.clone()))
+    }
+
+    /// A text, or the default.
+    pub fn text_or(&mut self, key: &'static str, default: &str) -> Result<String, InputError> {
+        Ok(match self.optional_text(key)? {
+            Some(text) => text,
+            None => {
+                self.record(key, default);
+                default.to_string()
+            }
+        })
     }
 
     /// A required path, taken from the folder of the study file and recorded in full.
@@ -364,11 +416,7 @@ impl<'d> Section<'d> {
         let Some((key, item)) = unknown else {
             return Ok(self.resolved);
         };
-        let place = if self.path.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", self.path)
-        };
+        let place = self.place();
         let mut known = self.asked.clone();
         known.sort_unstable();
         known.dedup();

@@ -59,6 +59,7 @@ pub fn table_instance(
         contexts: ContextsSpec {
             law: LawSpec::ByStep { segments },
             no_arrival: vec![],
+            types: None,
         },
         conversion: ConversionSpec::Table {
             probabilities: rho.iter().map(|r| r.to_vec()).collect(),
@@ -136,6 +137,7 @@ pub fn random_instance(rng: &mut ChaCha8Rng, shape: Shape) -> Arc<Instance> {
         contexts: ContextsSpec {
             law: LawSpec::ByStep { segments },
             no_arrival,
+            types: None,
         },
         conversion: ConversionSpec::Table { probabilities: rho },
     };
