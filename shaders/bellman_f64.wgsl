@@ -28,6 +28,7 @@ struct Problem {
     total: f64,
     cap: f64,
     half: u32,
+    cost_max: u32,
 }
 
 struct Member {
@@ -56,13 +57,14 @@ var<workgroup> thread_sums: array<f64, THREADS * TILE>;
 // The value at budget b with r >= 1 steps to go, from the row before it and the partial sums.
 fn folded(problem: Problem, r: u32, b: u32) -> f64 {
     var sum = 0.0lf;
-    let first = problem.first_sum + (r & 1u) * problem.half + b;
+    let spendable = min(b, problem.cost_max * r);
+    let first = problem.first_sum + (r & 1u) * problem.half + spendable;
     for (var piece = 0u; piece < step.pieces_before; piece++) {
         sum += sums[first + piece * problem.sum_stride];
     }
     var value = sum / problem.total;
     if r > 1u {
-        value += table[problem.first_value + (r - 2u) * problem.width + b];
+        value += table[problem.first_value + (r - 2u) * problem.width + spendable];
     }
     if problem.cap >= 0.0lf {
         let cap = f64(min(b, r)) * problem.cap;
@@ -100,7 +102,9 @@ fn bellman_f64(
 
     var sum: array<f64, TILE>;
     var range = vec2<u32>(0u, 0u);
-    if step.remaining <= problem.horizon && first_budget < problem.width {
+    if step.remaining <= problem.horizon
+        && first_budget < problem.width
+        && first_budget <= problem.cost_max * step.remaining {
         range = ranges[step.first_range + group.z];
     }
     let per_piece = (range.y + step.pieces - 1u) / step.pieces;

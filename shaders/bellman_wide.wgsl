@@ -49,6 +49,8 @@ struct Problem {
     cap: u32,
     // Distance between the two halves of `sums`.
     half: u32,
+    // The largest cost: with r steps to go no more than cost_max * r can be spent, and larger budgets are worth the same.
+    cost_max: u32,
 }
 
 struct Member {
@@ -73,13 +75,14 @@ var<workgroup> thread_sums: array<vec4<f32>, THREADS * TILE_VECTORS>;
 // The value at budget b with r >= 1 steps to go, from the row before it and the partial sums.
 fn folded(problem: Problem, r: u32, b: u32) -> u32 {
     var sum = 0.0;
-    let first = problem.first_sum + (r & 1u) * problem.half + b;
+    let spendable = min(b, problem.cost_max * r);
+    let first = problem.first_sum + (r & 1u) * problem.half + spendable;
     for (var piece = 0u; piece < step.pieces_before; piece++) {
         sum += sums[first + piece * problem.sum_stride];
     }
     var value = u32(sum * problem.unit + 0.5);
     if r > 1u {
-        value += table[problem.first_value + (r - 2u) * problem.width + b];
+        value += table[problem.first_value + (r - 2u) * problem.width + spendable];
     }
     if problem.cap > 0u {
         value = min(value, min(b, r) * problem.cap);
@@ -114,7 +117,9 @@ fn bellman_wide(
 
     var sum: array<vec4<f32>, TILE_VECTORS>;
     var range = vec2<u32>(0u, 0u);
-    if step.remaining <= problem.horizon && first_budget < problem.width {
+    if step.remaining <= problem.horizon
+        && first_budget < problem.width
+        && first_budget <= problem.cost_max * step.remaining {
         range = ranges[step.first_range + group.z];
     }
     let per_piece = (range.y + step.pieces - 1u) / step.pieces;

@@ -136,7 +136,8 @@ fn structs_have_the_same_layout_on_both_sides() {
                     sum_stride,
                     total,
                     cap,
-                    half
+                    half,
+                    cost_max
                 ]
             );
             assert_same_layout!(module, "Member", Member64, [weight, entry]);
@@ -157,7 +158,8 @@ fn structs_have_the_same_layout_on_both_sides() {
                     unit,
                     value_of_unit,
                     cap,
-                    half
+                    half,
+                    cost_max
                 ]
             );
             assert_same_layout!(module, "Member", Member32, [entry, weight]);

@@ -128,6 +128,11 @@ fn expected_gains<'p, const TILE: usize>(
 }
 
 /// The inner loop: one tile of budgets, a chunk of contexts, all actions.
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512vl+avx512dq",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn add_gains<const TILE: usize>(
     problem: &Problem,
     entries: &[u32],

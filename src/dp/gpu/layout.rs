@@ -1,5 +1,6 @@
 //! A batch of problems as the flat arrays the shaders read.
 
+use super::kernel::cost_max;
 use super::limits::Plan;
 use super::structs::{FixedPoint, Header32, Header64, Member32, Member64, Step};
 use crate::dp::Problem;
@@ -93,6 +94,7 @@ impl Upload {
         let actions = problem.sample.actions() as u32;
         let width = problem.budget_max + 1;
         let horizon = problem.sample.horizon() as u32;
+        let cost_max = cost_max(problem);
         if plan.kernel.is_f64() {
             self.headers
                 .extend_from_slice(bytemuck::bytes_of(&Header64 {
@@ -107,7 +109,7 @@ impl Upload {
                     total: problem.sample.total(),
                     cap: problem.cap.unwrap_or(-1.0),
                     half: plan.half,
-                    padding: 0,
+                    cost_max,
                 }));
         } else {
             let fixed = FixedPoint::of(problem);
@@ -125,6 +127,7 @@ impl Upload {
                     value_of_unit: (1.0 / (fixed.unit * fixed.total)) as f32,
                     cap: problem.cap.map_or(0, |r_max| fixed.cap(r_max)),
                     half: plan.half,
+                    cost_max,
                 }));
         }
     }

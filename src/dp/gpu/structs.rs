@@ -48,6 +48,8 @@ pub struct Header32 {
     pub cap: u32,
     /// Distance between the halves of the partial sums.
     pub half: u32,
+    /// The largest cost.
+    pub cost_max: u32,
 }
 
 /// A problem of the batch, for 64-bit shaders.
@@ -76,8 +78,8 @@ pub struct Header64 {
     pub cap: f64,
     /// Distance between the halves of the partial sums.
     pub half: u32,
-    /// Fills the struct to the alignment of its widest field.
-    pub padding: u32,
+    /// The largest cost.
+    pub cost_max: u32,
 }
 
 /// A context of a step, for 32-bit shaders.
