@@ -70,7 +70,7 @@ struct Member {
 
 // u with `step.remaining - 1` steps to go, for the tile's budgets and the HALO budgets below it.
 var<workgroup> values: array<u32, TILE + HALO>;
-var<workgroup> thread_sums: array<vec4<f32>, THREADS * TILE_VECTORS>;
+var<workgroup> thread_sums: array<f32, THREADS * TILE>;
 
 // The value at budget b with r >= 1 steps to go, from the row before it and the partial sums.
 fn folded(problem: Problem, r: u32, b: u32) -> u32 {
@@ -149,20 +149,22 @@ fn bellman_wide(
     }
 
     for (var j = 0u; j < TILE_VECTORS; j++) {
-        thread_sums[thread * TILE_VECTORS + j] = sum[j];
+        let first = thread * TILE + 4u * j;
+        thread_sums[first] = sum[j].x;
+        thread_sums[first + 1u] = sum[j].y;
+        thread_sums[first + 2u] = sum[j].z;
+        thread_sums[first + 3u] = sum[j].w;
     }
     workgroupBarrier();
-    for (var j = thread; j < TILE_VECTORS; j += THREADS) {
-        var total = vec4<f32>();
-        for (var t = 0u; t < THREADS; t++) {
-            total += thread_sums[t * TILE_VECTORS + j];
-        }
-        if step.remaining <= problem.horizon && first_budget < problem.width {
-            let first = problem.first_sum + (step.remaining & 1u) * problem.half
-                + (step.first_piece + group.y) * problem.sum_stride + first_budget + 4u * j;
-            for (var lane = 0u; lane < 4u; lane++) {
-                sums[first + lane] = total[lane];
+    if step.remaining <= problem.horizon && first_budget < problem.width {
+        let first = problem.first_sum + (step.remaining & 1u) * problem.half
+            + (step.first_piece + group.y) * problem.sum_stride + first_budget;
+        for (var i = thread; i < TILE; i += THREADS) {
+            var total = 0.0;
+            for (var t = 0u; t < THREADS; t++) {
+                total += thread_sums[t * TILE + i];
             }
+            sums[first + i] = total;
         }
     }
 }
