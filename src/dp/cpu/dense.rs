@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Contexts are summed in chunks of fixed size whose partial sums are added in order, and no fused multiply-add is
-//! used: the result is bitwise the same for any number of threads.
+//! used: the result is bitwise the same for any number of threads and on every instruction set, which is chosen at run
+//! time.
 
 use rayon::prelude::*;
 
