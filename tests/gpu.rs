@@ -102,6 +102,35 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
     }
 }
 
+/// A request over a law's probabilities, which are no rows that could stay on the adapter, is planned all the same.
+#[test]
+fn a_law_is_planned_with_tables() {
+    let Some(mut gpu) = common::gpu(false) else {
+        return;
+    };
+    let instance = study("paper-auction", |_| {}).instance;
+    let law = ContextSample::of_law(&instance, false).unwrap();
+    let mut oracle = OracleSpec::Armed { radius_scale: 0.2 }
+        .check("oracle")
+        .unwrap()
+        .build(&instance, 200);
+    let mut data = LabeledData::new(1);
+    for n in 0..200 {
+        data.push(&law.context(n % 5), 1 + n % 4, n % 3 == 0);
+    }
+    oracle.fit(&data, 0.1);
+    let request = PlanRequest {
+        sample: &law,
+        source: oracle.as_ref(),
+        budget_max: 5,
+        reward_max: 4.0,
+    };
+    let mine = gpu.plan(&[request]).unwrap().tables.remove(0);
+    let theirs = Dense.plan(&[request]).unwrap().tables.remove(0);
+    assert!(theirs.start(5) > 1.0);
+    assert!(relative_difference(&mine, &theirs, 4.0) < 2e-6);
+}
+
 fn narrow_radius() -> LogisticParameters {
     LogisticParameters {
         gamma: Some(0.5),

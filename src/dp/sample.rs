@@ -176,6 +176,11 @@ impl ContextSample {
         self.id
     }
 
+    /// Whether the sample is made of appended rows, and not of a law's probabilities.
+    pub fn is_made_of_rows(&self) -> bool {
+        self.row_ends.len() as f64 == self.total
+    }
+
     /// Every arrival that was appended, in order.
     pub fn arrivals(&self) -> &[RowEntry] {
         &self.row_entries

@@ -16,7 +16,7 @@ const THREADS: u32 = 64;
 
 impl Gpu {
     /// Plans with bounds evaluated on the adapter. `None` where that cannot be done: an oracle that is not a function of
-    /// parameters, 64-bit shaders, or samples that do not fit together.
+    /// parameters, 64-bit shaders, or samples that do not fit together or are not made of rows.
     pub(super) fn plan_resident(
         &mut self,
         requests: &[PlanRequest],
@@ -34,7 +34,8 @@ impl Gpu {
         let Some(shader) = Shader::bounds(actions, dimension, contexts) else {
             return Ok(None);
         };
-        if requests.iter().any(|r| sizes(r) != (actions, dimension)) {
+        let fits = |r: &PlanRequest| sizes(r) == (actions, dimension) && r.sample.is_made_of_rows();
+        if !requests.iter().all(fits) {
             return Ok(None);
         }
         let none = Coefficients::default();
