@@ -41,6 +41,15 @@ fn auto(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError>
     }
     let open = || -> Result<Auto, BackendError> {
         let (summary, adapter) = adapters.take(args.adapter.as_deref())?;
+        if !summary.is_worth_trying() {
+            return Err(BackendError::Unavailable {
+                backend: "auto".into(),
+                reason: format!(
+                    "{} is a software adapter (--backend gpu takes it)",
+                    summary.name
+                ),
+            });
+        }
         let gpu = Gpu::open_adapter(summary, &adapter, f64)?;
         let quiet = args.quiet;
         let warn = move |text: &str| warning(quiet, text);

@@ -12,6 +12,9 @@ use crate::dp::{ContextSample, PlanRequest};
 /// Sections start at multiples of this many words, where a binding may.
 const ALIGN: usize = 64;
 
+/// More words than this are not worth placing one by one, nor do they fit one dispatch.
+const MOST_WORDS: usize = 1 << 20;
+
 /// The four sections, as first words.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sections {
@@ -81,7 +84,9 @@ impl Resident {
             known.write_news(requests, &mut |place, word| {
                 words.push([place as u32, word]);
             });
-            return Some((known, Update::Words(words)));
+            if words.len() <= MOST_WORDS {
+                return Some((known, Update::Words(words)));
+            }
         }
         let mut fresh = Self::lay_out(requests, kernel);
         let widest = fresh.sections.end.max(2 * fresh.pairs());
