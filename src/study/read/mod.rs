@@ -1,17 +1,18 @@
 //! From sections of the study file to specifications of the model and the policies.
 
+mod oracles;
+mod policies;
+
 use std::path::Path;
-use std::sync::Arc;
 
 use super::section::Section;
-use crate::dp::Link;
 use crate::error::InputError;
 use crate::model::{
     ApplicationSpec, BudgetSpec, COST_LIMIT, ComponentSpec, ContextRows, ContextsSpec,
     ConversionSpec, HORIZON_LIMIT, InstanceSpec, LawSpec, SegmentSpec,
 };
-use crate::oracle::{GlmParameters, LogisticParameters, OracleSpec};
-use crate::policy::{InitialRows, PolicySpec};
+
+pub(super) use policies::policies;
 
 type Read<T> = Result<T, InputError>;
 
@@ -246,135 +247,4 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
             probabilities: s.rows("probabilities")?,
         },
     })
-}
-
-/// The policies with their names, by default their kinds.
-pub(super) fn policies(
-    root: &mut Section,
-    horizon: usize,
-    truth: &ConversionSpec,
-) -> Read<Vec<(String, PolicySpec)>> {
-    sections(root, "policies", |s| {
-        let kinds = [
-            "mimic-opt-dp",
-            "clairvoyant",
-            "myopic",
-            "random",
-            "fixed:<a>",
-        ];
-        let kind = s.kind(&kinds)?;
-        let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
-        let spec = match kind.as_str() {
-            "mimic-opt-dp" => PolicySpec::MimicOptDp {
-                alpha: s.number_or("alpha", 0.5)?,
-                initial: initial_rows(s, horizon)?,
-                oracle: oracle(s, truth)?,
-            },
-            "clairvoyant" => PolicySpec::Clairvoyant,
-            "myopic" => PolicySpec::Myopic {
-                oracle: oracle(s, truth)?,
-            },
-            "random" => PolicySpec::Random,
-            other => match other.strip_prefix("fixed:").map(str::parse) {
-                Some(Ok(action)) => PolicySpec::Fixed { action },
-                _ => return Err(s.wrong_kind("fixed:<a> with an action index, such as fixed:1")),
-            },
-        };
-        Ok((name, spec))
-    })
-}
-
-fn initial_rows(s: &mut Section, horizon: usize) -> Read<InitialRows> {
-    if s.has("initial_file") && s.has("initial_rows") {
-        return Err(s.conflict("initial_rows", "initial_rows or initial_file, not both"));
-    }
-    if s.has("initial_file") {
-        let rows = ContextRows::read(&s.path("initial_file")?, horizon)?;
-        return Ok(InitialRows::Given(Arc::new(rows)));
-    }
-    let rows = s.whole_or("initial_rows", WHOLE, 0)?;
-    Ok(InitialRows::Drawn(rows as usize))
-}
-
-/// The oracle; where the file names none, the one made for the truth.
-fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
-    if s.has("oracle") {
-        return section(s, "oracle", |s| {
-            let kinds = ["armed", "armed-by-step", "glm", "logistic", "known"];
-            Ok(match s.kind(&kinds)?.as_str() {
-                "armed" => OracleSpec::Armed {
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                },
-                "armed-by-step" => OracleSpec::ArmedByStep {
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                },
-                "glm" => OracleSpec::Glm(GlmParameters {
-                    link: match s.word("link", &["linear", "logistic"])?.as_str() {
-                        "linear" => Link::Linear,
-                        _ => Link::Logistic,
-                    },
-                    lambda: s.optional_number("lambda")?,
-                    gamma: s.optional_number("gamma")?,
-                    kappa: s.optional_number("kappa")?,
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                }),
-                "logistic" => OracleSpec::Logistic(LogisticParameters {
-                    lambda: s.number_or("lambda", 1.0)?,
-                    gamma: s.optional_number("gamma")?,
-                    kappa: s.optional_number("kappa")?,
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                }),
-                _ => OracleSpec::Known,
-            })
-        });
-    }
-    let radius_scale = 1.0;
-    let (spec, resolved) = match truth {
-        ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => {
-            (OracleSpec::Armed { radius_scale }, named("armed", &[]))
-        }
-        ConversionSpec::ArmedByStep { .. } => (
-            OracleSpec::ArmedByStep { radius_scale },
-            named("armed-by-step", &[]),
-        ),
-        ConversionSpec::Logistic { .. } => {
-            let parameters = LogisticParameters::default();
-            let lambda = ("lambda", parameters.lambda.into());
-            (
-                OracleSpec::Logistic(parameters),
-                named("logistic", &[lambda]),
-            )
-        }
-        ConversionSpec::Linear { .. } => {
-            let parameters = GlmParameters {
-                link: Link::Linear,
-                lambda: None,
-                gamma: None,
-                kappa: None,
-                radius_scale,
-            };
-            (
-                OracleSpec::Glm(parameters),
-                named("glm", &[("link", "linear".into())]),
-            )
-        }
-        ConversionSpec::Table { .. } => {
-            let accepted = "an oracle, such as { kind = \"armed\" }, because none is made for table conversion";
-            return Err(s.missing("oracle", accepted));
-        }
-    };
-    s.resolve("oracle", resolved);
-    Ok(spec)
-}
-
-/// The resolved form of an oracle that was chosen for the user.
-fn named(kind: &str, more: &[(&str, toml::Value)]) -> toml::Table {
-    let mut table = toml::Table::new();
-    table.insert("kind".into(), kind.into());
-    table.extend(
-        more.iter()
-            .map(|(key, value)| ((*key).to_string(), value.clone())),
-    );
-    table.insert("radius_scale".into(), 1.0.into());
-    table
 }

@@ -1,0 +1,57 @@
+//! The policies of a study file.
+
+use std::sync::Arc;
+
+use super::oracles::oracle;
+use super::{Read, WHOLE, sections};
+use crate::model::{ContextRows, ConversionSpec};
+use crate::policy::{InitialRows, PolicySpec};
+use crate::study::section::Section;
+
+/// The policies with their names, by default their kinds.
+pub(in crate::study) fn policies(
+    root: &mut Section,
+    horizon: usize,
+    truth: &ConversionSpec,
+) -> Read<Vec<(String, PolicySpec)>> {
+    sections(root, "policies", |s| {
+        let kinds = [
+            "mimic-opt-dp",
+            "clairvoyant",
+            "myopic",
+            "random",
+            "fixed:<a>",
+        ];
+        let kind = s.kind(&kinds)?;
+        let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
+        let spec = match kind.as_str() {
+            "mimic-opt-dp" => PolicySpec::MimicOptDp {
+                alpha: s.number_or("alpha", 0.5)?,
+                initial: initial_rows(s, horizon)?,
+                oracle: oracle(s, truth)?,
+            },
+            "clairvoyant" => PolicySpec::Clairvoyant,
+            "myopic" => PolicySpec::Myopic {
+                oracle: oracle(s, truth)?,
+            },
+            "random" => PolicySpec::Random,
+            other => match other.strip_prefix("fixed:").map(str::parse) {
+                Some(Ok(action)) => PolicySpec::Fixed { action },
+                _ => return Err(s.wrong_kind("fixed:<a> with an action index, such as fixed:1")),
+            },
+        };
+        Ok((name, spec))
+    })
+}
+
+fn initial_rows(s: &mut Section, horizon: usize) -> Read<InitialRows> {
+    if s.has("initial_file") && s.has("initial_rows") {
+        return Err(s.conflict("initial_rows", "initial_rows or initial_file, not both"));
+    }
+    if s.has("initial_file") {
+        let rows = ContextRows::read(&s.path("initial_file")?, horizon)?;
+        return Ok(InitialRows::Given(Arc::new(rows)));
+    }
+    let rows = s.whole_or("initial_rows", WHOLE, 0)?;
+    Ok(InitialRows::Drawn(rows as usize))
+}
