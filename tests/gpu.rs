@@ -44,7 +44,11 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
     for (name, spec) in cases {
         let instance = study(name, |_| {}).instance;
         let mut oracles: Vec<_> = (0..3)
-            .map(|_| spec.check("oracle").unwrap().build(&instance, 200))
+            .map(|_| {
+                spec.check("oracle", &instance)
+                    .unwrap()
+                    .build(&instance, 200, common::rng(1))
+            })
             .collect();
         let split = oracles[0].depends_on_step();
         let mut samples: Vec<_> = (0..3)
@@ -111,9 +115,9 @@ fn a_law_is_planned_with_tables() {
     let instance = study("paper-auction", |_| {}).instance;
     let law = ContextSample::of_law(&instance, false).unwrap();
     let mut oracle = OracleSpec::Armed { radius_scale: 0.2 }
-        .check("oracle")
+        .check("oracle", &instance)
         .unwrap()
-        .build(&instance, 200);
+        .build(&instance, 200, common::rng(1));
     let mut data = LabeledData::new(1);
     for n in 0..200 {
         data.push(&law.context(n % 5), 1 + n % 4, n % 3 == 0);

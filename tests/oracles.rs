@@ -364,7 +364,10 @@ fn every_oracle_starts_from_ignorance_and_refuses_bad_parameters() {
         OracleSpec::Known,
     ];
     for spec in specs {
-        let mut oracle = spec.check("oracle").unwrap().build(&instance, 200);
+        let mut oracle =
+            spec.check("oracle", &instance)
+                .unwrap()
+                .build(&instance, 200, common::rng(1));
         let mut out = [Bounds { lcb: 0.5, ucb: 0.5 }; 4];
         oracle.bounds(&context(1, &[0.2, 0.4]), &mut out);
         assert_eq!(out, [Bounds::UNKNOWN; 4], "{oracle:?}");
@@ -380,7 +383,7 @@ fn every_oracle_starts_from_ignorance_and_refuses_bad_parameters() {
             ..LogisticParameters::default()
         };
         let error = OracleSpec::Logistic(parameters)
-            .check("policies[1].oracle")
+            .check("policies[1].oracle", &instance)
             .unwrap_err();
         assert_eq!(error.field, "policies[1].oracle.lambda");
     }

@@ -80,6 +80,18 @@ impl Oracle for Armed {
         out.copy_from_slice(&self.bounds[start..start + self.actions]);
     }
 
+    fn estimate(&self, context: &Context, out: &mut [f64]) {
+        let start = self.group(context.step) * self.actions;
+        for (arm, estimate) in (start..).zip(out) {
+            let (tried, converted) = (self.tried[arm], self.converted[arm]);
+            *estimate = if tried > 0 {
+                converted as f64 / tried as f64
+            } else {
+                0.5
+            };
+        }
+    }
+
     fn depends_on_step(&self) -> bool {
         self.groups > 1
     }

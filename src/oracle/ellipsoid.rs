@@ -55,12 +55,23 @@ impl Ellipsoid {
         for (bounds, a) in out.iter_mut().zip(action_values) {
             let norm_squared = square + a * (2.0 * cross + a * corner);
             let radius = self.scale * norm_squared.max(0.0).sqrt();
-            let utility = utility + a * self.mu[last];
-            let center = match self.link {
-                Link::Logistic => sigmoid(utility),
-                Link::Linear => utility,
-            };
-            *bounds = Bounds::around(center, radius);
+            *bounds = Bounds::around(self.center(utility + a * self.mu[last]), radius);
+        }
+    }
+
+    /// Point estimates f(phi.mu) of all actions in one context.
+    pub fn estimate(&self, theta: &[f64], action_values: &[f64], out: &mut [f64]) {
+        let utility = dot(theta, self.mu.as_slice());
+        for (estimate, a) in out.iter_mut().zip(action_values) {
+            let center = self.center(utility + a * self.mu[theta.len()]);
+            *estimate = center.clamp(0.0, 1.0);
+        }
+    }
+
+    fn center(&self, utility: f64) -> f64 {
+        match self.link {
+            Link::Logistic => sigmoid(utility),
+            Link::Linear => utility,
         }
     }
 

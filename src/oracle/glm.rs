@@ -115,6 +115,13 @@ impl Oracle for Glm {
         }
     }
 
+    fn estimate(&self, context: &Context, out: &mut [f64]) {
+        match &self.fitted {
+            Some(fitted) => fitted.estimate(context.features, &self.action_values, out),
+            None => out.fill(0.5),
+        }
+    }
+
     fn bound_parameters(&self) -> Option<BoundParameters> {
         Some(self.fitted.as_ref()?.parameters(&self.action_values))
     }

@@ -45,6 +45,16 @@ impl Oracle for Known {
         }
     }
 
+    fn estimate(&self, context: &Context, out: &mut [f64]) {
+        for (a, estimate) in out.iter_mut().enumerate() {
+            *estimate = if self.fitted {
+                self.instance.rho(context, a + 1)
+            } else {
+                0.5
+            };
+        }
+    }
+
     fn depends_on_step(&self) -> bool {
         self.instance.conversion().depends_on_step()
     }

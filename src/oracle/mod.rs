@@ -58,6 +58,13 @@ pub trait Oracle: BoundSource {
     /// Bounds of all non-null actions in one context; `out[a - 1]` belongs to action `a`.
     fn bounds(&self, context: &Context, out: &mut [Bounds]);
 
+    /// Point estimates of rho, in [0, 1], laid out as in [`Oracle::bounds`]; 1/2 where nothing is known.
+    fn estimate(&self, context: &Context, out: &mut [f64]);
+
+    /// The context belongs to the sample and will be asked for at every plan: an oracle with costly bounds may keep
+    /// what it needs for it.
+    fn watch(&mut self, _context: &Context) {}
+
     /// Whether bounds depend on the step beyond the context.
     fn depends_on_step(&self) -> bool {
         false

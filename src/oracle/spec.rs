@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rand::rngs::ChaCha8Rng;
+
 use super::{Armed, Glm, GlmParameters, Known, Logistic, LogisticParameters, Oracle};
 use crate::error::Invalid;
 use crate::model::Instance;
@@ -33,7 +35,7 @@ pub struct OracleConfig(OracleSpec);
 
 impl OracleSpec {
     /// Checks the parameters; `field` is the oracle's place in the study.
-    pub fn check(&self, field: &str) -> Result<OracleConfig, Invalid> {
+    pub fn check(&self, field: &str, instance: &Instance) -> Result<OracleConfig, Invalid> {
         let positive = |name: &str, value: f64| {
             if value.is_finite() && value > 0.0 {
                 return Ok(());
@@ -44,6 +46,7 @@ impl OracleSpec {
                 "a positive number",
             ))
         };
+        let _ = instance;
         match self {
             Self::Armed { radius_scale } | Self::ArmedByStep { radius_scale } => {
                 positive("radius_scale", *radius_scale)?;
@@ -72,8 +75,13 @@ impl OracleSpec {
 }
 
 impl OracleConfig {
-    /// An oracle without data for an instance and a study of `episodes` episodes.
-    pub fn build(&self, instance: &Arc<Instance>, episodes: usize) -> Box<dyn Oracle> {
+    /// An oracle without data for an instance and a study of `episodes` episodes; `start` draws what it starts from.
+    pub fn build(
+        &self,
+        instance: &Arc<Instance>,
+        episodes: usize,
+        _start: ChaCha8Rng,
+    ) -> Box<dyn Oracle> {
         let actions = instance.actions();
         match &self.0 {
             OracleSpec::Armed { radius_scale } => {

@@ -27,7 +27,7 @@ impl MimicOptDp {
     /// `reserved` must be made for as many initial rows as `s_1` holds.
     pub fn new(
         instance: Arc<Instance>,
-        oracle: Box<dyn Oracle>,
+        mut oracle: Box<dyn Oracle>,
         delta: f64,
         reserved: ReservedEpisodes,
         s_1: Option<&ContextRows>,
@@ -36,6 +36,7 @@ impl MimicOptDp {
         let mut s_t = ContextSample::new(&instance, split);
         if let Some(rows) = s_1 {
             s_t.append_rows(&instance, rows);
+            (0..s_t.len()).for_each(|entry| oracle.watch(&s_t.context(entry)));
         }
         Self {
             d_t: LabeledData::new(instance.contexts().dimension()),
@@ -72,6 +73,9 @@ impl Policy for MimicOptDp {
         let t = self.episode;
         if self.reserved.contains(t) {
             self.s_t.append(&self.instance, contexts.iter());
+            contexts
+                .iter()
+                .for_each(|context| self.oracle.watch(&context));
             return false;
         }
         let delta_next = self.delta / ((t + 1) as f64).powi(2);

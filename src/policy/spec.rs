@@ -86,6 +86,8 @@ pub struct Workplace {
 pub struct PolicyStreams {
     /// For unlabeled rows drawn at the start.
     pub initial_rows: ChaCha8Rng,
+    /// For what an oracle starts from.
+    pub oracle: ChaCha8Rng,
     /// For the policy's own choices.
     pub choices: ChaCha8Rng,
 }
@@ -112,12 +114,12 @@ impl PolicySpec {
                 Checked::MimicOptDp {
                     reserved: ReservedEpisodes::new(*alpha, rows, &format!("{field}.alpha"))?,
                     initial: initial.clone(),
-                    oracle: oracle.check(&format!("{field}.oracle"))?,
+                    oracle: oracle.check(&format!("{field}.oracle"), instance)?,
                 }
             }
             Self::Clairvoyant => Checked::Clairvoyant,
             Self::Myopic { oracle } => Checked::Myopic {
-                oracle: oracle.check(&format!("{field}.oracle"))?,
+                oracle: oracle.check(&format!("{field}.oracle"), instance)?,
             },
             Self::Random => Checked::Random,
             Self::Fixed { action } if *action <= instance.actions() => {
@@ -142,6 +144,7 @@ impl PolicyConfig {
     pub fn build(&self, place: &Workplace, streams: PolicyStreams) -> Box<dyn Policy> {
         let PolicyStreams {
             mut initial_rows,
+            oracle: start,
             choices,
         } = streams;
         let instance = Arc::clone(&place.instance);
@@ -151,7 +154,7 @@ impl PolicyConfig {
                 initial,
                 oracle,
             } => {
-                let oracle = oracle.build(&instance, place.episodes);
+                let oracle = oracle.build(&instance, place.episodes, start);
                 let drawn = match initial {
                     InitialRows::Drawn(0) => None,
                     InitialRows::Drawn(rows) => {
@@ -173,7 +176,7 @@ impl PolicyConfig {
                 Box::new(Clairvoyant::new(instance, Arc::clone(&place.optimum)))
             }
             Checked::Myopic { oracle } => {
-                let oracle = oracle.build(&instance, place.episodes);
+                let oracle = oracle.build(&instance, place.episodes, start);
                 Box::new(Myopic::new(instance, oracle, place.delta))
             }
             Checked::Random => Box::new(Random::new(instance, choices)),

@@ -236,6 +236,7 @@ impl Replication {
     ) -> Self {
         let policy_streams = PolicyStreams {
             initial_rows: streams.of(replication, Purpose::InitialRows),
+            oracle: streams.of(replication, Purpose::Oracle),
             choices: streams.of(replication, Purpose::Policy(number as u64)),
         };
         Self {

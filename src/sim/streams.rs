@@ -16,6 +16,8 @@ pub enum Purpose {
     InitialRows,
     /// Rows from which the optimum of a continuous law is estimated; one sample per study.
     Optimum,
+    /// What oracles start from; shared by the policies of a replication.
+    Oracle,
     /// A policy's own randomness, by its place in the study.
     Policy(u64),
 }
@@ -41,6 +43,7 @@ impl Streams {
             Purpose::InitialRows => (4, 0),
             Purpose::Optimum => (5, 0),
             Purpose::Policy(number) => (6, number),
+            Purpose::Oracle => (7, 0),
         };
         let mut key = [0; 32];
         for (bytes, word) in key
