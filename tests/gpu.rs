@@ -117,7 +117,7 @@ fn a_law_is_planned_with_tables() {
     let mut oracle = OracleSpec::Armed { radius_scale: 0.2 }
         .check("oracle", &instance)
         .unwrap()
-        .build(&instance, 200, common::rng(1));
+        .build(&instance, 200, rng(1));
     let mut data = LabeledData::new(1);
     for n in 0..200 {
         data.push(&law.context(n % 5), 1 + n % 4, n % 3 == 0);

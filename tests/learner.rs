@@ -37,6 +37,7 @@ fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Ve
     let mut policy = spec.check("policies[1]", instance).unwrap().build(
         &place,
         PolicyStreams {
+            oracle: common::rng(0),
             initial_rows: streams.of(0, Purpose::InitialRows),
             choices: streams.of(0, Purpose::Policy(0)),
         },

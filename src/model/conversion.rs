@@ -1,7 +1,7 @@
 //! Conversion truths rho(theta, a): the probability that a context accepts an action. The learner never sees them.
 
 use super::law_spec::{finite_numbers, probabilities};
-use super::{Application, Context, ContextLaws};
+use super::{Application, Context, ContextLaws, Kernel, KernelSpec};
 use crate::error::Invalid;
 
 /// A conversion truth as a study file states it, not yet checked. Lists run over the non-null actions.
@@ -34,6 +34,16 @@ pub enum ConversionSpec {
         /// mu.
         weights: Vec<f64>,
     },
+    /// sum_i weights_i k(phi, centers_i), clipped into [0, 1], with phi = (theta, action value): a function of the
+    /// kernel's reproducing Hilbert space.
+    Rkhs {
+        /// k.
+        kernel: KernelSpec,
+        /// Points phi, the action value last.
+        centers: Vec<Vec<f64>>,
+        /// One per center.
+        weights: Vec<f64>,
+    },
     /// One row per context type (in the order of the context values), one probability per action.
     Table {
         /// The rows.
@@ -54,7 +64,25 @@ enum Kind {
     ArmedByStep(Vec<f64>),
     Linear(Vec<f64>),
     Logistic(Vec<f64>),
+    Rkhs(KernelExpansion),
     Table(Vec<f64>),
+}
+
+/// sum_i weights_i k(phi, centers_i).
+#[derive(Debug, Clone)]
+struct KernelExpansion {
+    kernel: Kernel,
+    centers: Vec<Vec<f64>>,
+    weights: Vec<f64>,
+}
+
+impl KernelExpansion {
+    fn at(&self, phi: &[f64]) -> f64 {
+        let terms = self.centers.iter().zip(&self.weights);
+        terms
+            .map(|(center, w)| w * self.kernel.at(center, phi))
+            .sum()
+    }
 }
 
 /// f(w) = 1 / (1 + exp(-w)), without overflow.
@@ -97,6 +125,15 @@ impl Conversion {
                 weight_vector(weights, contexts.dimension() + 1)?;
                 Kind::Logistic(weights.clone())
             }
+            ConversionSpec::Rkhs {
+                kernel,
+                centers,
+                weights,
+            } => {
+                let dimension = contexts.dimension() + 1;
+                let kernel = kernel.check("conversion.kernel", dimension)?;
+                Kind::Rkhs(kernel_expansion(kernel, centers, weights)?)
+            }
             ConversionSpec::Table { probabilities } => {
                 let types = contexts.support().len();
                 probability_rows(probabilities, types, "one per context value", actions)?;
@@ -113,6 +150,10 @@ impl Conversion {
             Kind::ArmedByStep(mu) => mu[context.step * self.actions + action - 1],
             Kind::Linear(mu) => inner(mu, context.features, action_value).clamp(0.0, 1.0),
             Kind::Logistic(mu) => sigmoid(inner(mu, context.features, action_value)),
+            Kind::Rkhs(expansion) => {
+                let phi = [context.features, &[action_value]].concat();
+                expansion.at(&phi).clamp(0.0, 1.0)
+            }
             Kind::Table(rho) => rho[context.table_row() * self.actions + action - 1],
         }
     }
@@ -125,6 +166,17 @@ impl Conversion {
     /// Whether rho is looked up by context type.
     pub fn is_table(&self) -> bool {
         matches!(self.kind, Kind::Table(_))
+    }
+
+    /// The norm sqrt(w' K w) of an `rkhs` truth in its Hilbert space, the least C that the kernel oracle may assume
+    /// where nothing is clipped.
+    pub fn rkhs_norm(&self) -> Option<f64> {
+        let Kind::Rkhs(expansion) = &self.kind else {
+            return None;
+        };
+        let values = expansion.centers.iter().map(|center| expansion.at(center));
+        let square: f64 = values.zip(&expansion.weights).map(|(f, w)| f * w).sum();
+        Some(square.max(0.0).sqrt())
     }
 
     /// The weight of the action value in mu.phi, where there is one.
@@ -233,6 +285,38 @@ fn weight_vector(weights: &[f64], length: usize) -> Result<(), Invalid> {
         ));
     }
     finite_numbers("conversion.weights", weights)
+}
+
+fn kernel_expansion(
+    kernel: Kernel,
+    centers: &[Vec<f64>],
+    weights: &[f64],
+) -> Result<KernelExpansion, Invalid> {
+    let field = "conversion.centers";
+    if centers.len() != weights.len() || centers.is_empty() {
+        return Err(Invalid::new(
+            field,
+            format!("{} centers for {} weights", centers.len(), weights.len()),
+            "one center per weight, at least one",
+        ));
+    }
+    let dimension = kernel.dimension();
+    for (i, center) in centers.iter().enumerate() {
+        if center.len() != dimension {
+            return Err(Invalid::new(
+                format!("{field}[{}]", i + 1),
+                format!("{} entries", center.len()),
+                format!("{dimension} entries (one per context feature, then the action value)"),
+            ));
+        }
+        finite_numbers(field, center)?;
+    }
+    finite_numbers("conversion.weights", weights)?;
+    Ok(KernelExpansion {
+        kernel,
+        centers: centers.to_vec(),
+        weights: weights.to_vec(),
+    })
 }
 
 fn probability_row(field: &str, row: &[f64], actions: usize) -> Result<(), Invalid> {

@@ -227,6 +227,25 @@ impl Instance {
         (theta + action).sqrt()
     }
 
+    /// The largest size of each entry of phi over contexts and actions.
+    pub fn phi_sizes(&self) -> Vec<f64> {
+        let support = self.contexts.support();
+        let mut sizes = vec![0f64; self.phi_dimension()];
+        let mut see = |theta: &[f64]| {
+            for (size, x) in sizes.iter_mut().zip(theta) {
+                *size = size.max(x.abs());
+            }
+        };
+        (0..support.len() as u32).for_each(|point| see(support.features(point)));
+        for (low, high) in self.contexts.boxes() {
+            see(low);
+            see(high);
+        }
+        let actions = self.application.action_values().iter();
+        sizes[self.contexts.dimension()] = actions.fold(0.0, |m, a| m.max(a.abs()));
+        sizes
+    }
+
     /// Largest reward over the support; contexts that never bring a reward give 0.
     fn largest_reward(&self) -> f64 {
         let support = self.contexts.support();

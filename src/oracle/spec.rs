@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
-use super::{Armed, Glm, GlmParameters, Known, Logistic, LogisticParameters, Oracle};
+use super::{
+    Armed, GaussianProcess, Glm, GlmParameters, GpParameters, KernelOracle, KernelParameters,
+    Known, Logistic, LogisticParameters, Neural, NeuralParameters, Oracle,
+};
 use crate::error::Invalid;
-use crate::model::Instance;
+use crate::model::{Instance, Kernel, KernelSpec};
 
 /// An oracle and its parameters, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,52 +28,119 @@ pub enum OracleSpec {
     Glm(GlmParameters),
     /// The refined logistic oracle.
     Logistic(LogisticParameters),
+    /// The kernel oracle.
+    Kernel(KernelParameters),
+    /// The Gaussian-process oracle.
+    Gp(GpParameters),
+    /// The neural oracle.
+    Neural(NeuralParameters),
     /// The truth.
     Known,
 }
 
 /// A checked oracle, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OracleConfig(OracleSpec);
+pub struct OracleConfig {
+    spec: OracleSpec,
+    kernel: Option<Kernel>,
+}
+
+/// The most weights of a network whose Z is kept whole: 32 MiB of it.
+const FULL_LIMIT: usize = 2048;
 
 impl OracleSpec {
-    /// Checks the parameters; `field` is the oracle's place in the study.
+    /// Checks the parameters for an instance; `field` is the oracle's place in the study.
     pub fn check(&self, field: &str, instance: &Instance) -> Result<OracleConfig, Invalid> {
-        let positive = |name: &str, value: f64| {
-            if value.is_finite() && value > 0.0 {
+        let at_least = |name: &str, value: f64, above: f64| {
+            if value.is_finite() && value > above {
                 return Ok(());
             }
-            Err(Invalid::new(
-                format!("{field}.{name}"),
-                value,
-                "a positive number",
-            ))
+            let accepted = match above {
+                0.0 => "a positive number".to_string(),
+                _ => format!("a number above {above}"),
+            };
+            Err(Invalid::new(format!("{field}.{name}"), value, accepted))
         };
-        let _ = instance;
+        let positive = |name: &str, value: f64| at_least(name, value, 0.0);
+        let optional = |name: &str, value: Option<f64>| value.map_or(Ok(()), |x| positive(name, x));
         match self {
             Self::Armed { radius_scale } | Self::ArmedByStep { radius_scale } => {
                 positive("radius_scale", *radius_scale)?;
             }
             Self::Glm(parameters) => {
                 positive("radius_scale", parameters.radius_scale)?;
-                let overrides = [
-                    ("lambda", parameters.lambda),
-                    ("gamma", parameters.gamma),
-                    ("kappa", parameters.kappa),
-                ];
-                for (name, value) in overrides {
-                    value.map_or(Ok(()), |x| positive(name, x))?;
-                }
+                optional("lambda", parameters.lambda)?;
+                optional("gamma", parameters.gamma)?;
+                optional("kappa", parameters.kappa)?;
             }
             Self::Logistic(parameters) => {
                 positive("lambda", parameters.lambda)?;
                 positive("radius_scale", parameters.radius_scale)?;
-                parameters.gamma.map_or(Ok(()), |x| positive("gamma", x))?;
-                parameters.kappa.map_or(Ok(()), |x| positive("kappa", x))?;
+                optional("gamma", parameters.gamma)?;
+                optional("kappa", parameters.kappa)?;
+            }
+            Self::Kernel(parameters) => {
+                let lambda = parameters.lambda;
+                lambda.map_or(Ok(()), |lambda| at_least("lambda", lambda, 1.0))?;
+                positive("norm_bound", parameters.norm_bound)?;
+                optional("beta", parameters.beta)?;
+                positive("radius_scale", parameters.radius_scale)?;
+            }
+            Self::Gp(parameters) => {
+                if !instance.contexts().is_finite() {
+                    return Err(Invalid::new(
+                        format!("{field}.kind"),
+                        "gp with a continuous context law",
+                        "finite, grid or file contexts for gp (kernel takes any)",
+                    ));
+                }
+                positive("lambda", parameters.lambda)?;
+                optional("beta", parameters.beta)?;
+                positive("radius_scale", parameters.radius_scale)?;
+            }
+            Self::Neural(parameters) => {
+                positive("lambda", parameters.lambda)?;
+                positive("gamma", parameters.gamma)?;
+                positive("step_size", parameters.step_size)?;
+                positive("radius_scale", parameters.radius_scale)?;
+                parameters.check_shape(field, instance)?;
             }
             Self::Known => {}
         }
-        Ok(OracleConfig(self.clone()))
+        let kernel = self
+            .kernel()
+            .map(|kernel| kernel.check(&format!("{field}.kernel"), instance.phi_dimension()));
+        Ok(OracleConfig {
+            spec: self.clone(),
+            kernel: kernel.transpose()?,
+        })
+    }
+
+    fn kernel(&self) -> Option<&KernelSpec> {
+        match self {
+            Self::Kernel(parameters) => Some(&parameters.kernel),
+            Self::Gp(parameters) => Some(&parameters.kernel),
+            _ => None,
+        }
+    }
+}
+
+impl NeuralParameters {
+    fn check_shape(&self, field: &str, instance: &Instance) -> Result<(), Invalid> {
+        if self.width == 0 || self.width % 2 == 1 {
+            let accepted = "an even number from 2, because units come in pairs";
+            return Err(Invalid::new(format!("{field}.width"), self.width, accepted));
+        }
+        let inputs = instance.phi_dimension() + 1;
+        let weights = self.width * (inputs + (self.depth - 2) * self.width + 1);
+        if self.full && weights > FULL_LIMIT {
+            return Err(Invalid::new(
+                format!("{field}.full"),
+                format!("true with {weights} weights"),
+                format!("false (a diagonal Z), or a network of at most {FULL_LIMIT} weights"),
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -80,10 +150,11 @@ impl OracleConfig {
         &self,
         instance: &Arc<Instance>,
         episodes: usize,
-        _start: ChaCha8Rng,
+        start: ChaCha8Rng,
     ) -> Box<dyn Oracle> {
         let actions = instance.actions();
-        match &self.0 {
+        let kernel = || self.kernel.clone().expect("checked with the oracle");
+        match &self.spec {
             OracleSpec::Armed { radius_scale } => {
                 Box::new(Armed::stationary(actions, *radius_scale))
             }
@@ -92,7 +163,42 @@ impl OracleConfig {
             }
             OracleSpec::Glm(parameters) => Box::new(Glm::new(instance, *parameters, episodes)),
             OracleSpec::Logistic(parameters) => Box::new(Logistic::new(instance, *parameters)),
+            OracleSpec::Kernel(parameters) => {
+                Box::new(KernelOracle::new(instance, kernel(), parameters, episodes))
+            }
+            OracleSpec::Gp(parameters) => {
+                Box::new(GaussianProcess::new(instance, kernel(), parameters))
+            }
+            OracleSpec::Neural(parameters) => Box::new(Neural::new(instance, *parameters, start)),
             OracleSpec::Known => Box::new(Known::new(Arc::clone(instance))),
+        }
+    }
+
+    /// Its kind, as study files name it.
+    pub fn kind(&self) -> &'static str {
+        match self.spec {
+            OracleSpec::Armed { .. } => "armed",
+            OracleSpec::ArmedByStep { .. } => "armed-by-step",
+            OracleSpec::Glm(_) => "glm",
+            OracleSpec::Logistic(_) => "logistic",
+            OracleSpec::Kernel(_) => "kernel",
+            OracleSpec::Gp(_) => "gp",
+            OracleSpec::Neural(_) => "neural",
+            OracleSpec::Known => "known",
+        }
+    }
+
+    /// A generous estimate of the bytes it holds after so many observations, with so many contexts watched.
+    pub fn bytes(&self, instance: &Instance, observations: usize, watched: usize) -> usize {
+        match self.spec {
+            OracleSpec::Kernel(_) | OracleSpec::Gp(_) => {
+                let contexts = match instance.contexts().is_finite() {
+                    true => watched.min(instance.contexts().support().len()),
+                    false => watched,
+                };
+                8 * observations * (observations / 2 + contexts * instance.actions())
+            }
+            _ => 0,
         }
     }
 }

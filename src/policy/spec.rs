@@ -189,16 +189,25 @@ impl PolicyConfig {
         let instance = &place.instance;
         let (horizon, actions) = (instance.horizon(), instance.actions());
         let dimension = instance.contexts().dimension();
-        let observations = place.episodes * horizon * (8 * (2 * dimension + 3) + 9);
+        let per_observation = 8 * (2 * dimension + 3) + 9;
         let table = (horizon + 1) * (instance.budgets().max() as usize + 1) * 8;
         match &self.0 {
-            Checked::MimicOptDp { reserved, .. } => {
-                let contexts = reserved.rows_after(place.episodes) * horizon;
+            Checked::MimicOptDp {
+                reserved, oracle, ..
+            } => {
+                let rows = reserved.rows_after(place.episodes);
+                let contexts = rows * horizon;
                 let per_context = 8 * dimension + 24 + 20 + actions * (8 + 4 + 16);
+                let observations = place.episodes.saturating_sub(rows) * horizon;
                 // Vectors double as they grow; the backend's own scratch is a table or two.
-                2 * (contexts * per_context + observations) + 4 * table
+                2 * (contexts * per_context + observations * per_observation)
+                    + oracle.bytes(instance, observations, contexts)
+                    + 4 * table
             }
-            Checked::Myopic { .. } => 2 * observations + table,
+            Checked::Myopic { oracle } => {
+                let observations = place.episodes * horizon;
+                2 * observations * per_observation + oracle.bytes(instance, observations, 0) + table
+            }
             Checked::Clairvoyant | Checked::Random | Checked::Fixed { .. } => table,
         }
     }

@@ -31,6 +31,8 @@ pub const PRESETS: &[Preset] = presets![
     "paper-auction",
     "paper-pricing",
     "linear-pricing",
+    "smooth-pricing",
+    "nonlinear-pricing",
     "crowd-procurement",
     "rush-hour-pricing",
     "ad-auction-budgets",

@@ -9,7 +9,7 @@ use super::section::Section;
 use crate::error::InputError;
 use crate::model::{
     ApplicationSpec, BudgetSpec, COST_LIMIT, ComponentSpec, ContextRows, ContextsSpec,
-    ConversionSpec, HORIZON_LIMIT, InstanceSpec, LawSpec, SegmentSpec,
+    ConversionSpec, HORIZON_LIMIT, InstanceSpec, KernelSpec, LawSpec, SegmentSpec,
 };
 
 pub(super) use policies::policies;
@@ -223,7 +223,14 @@ fn law(s: &mut Section, kind: &str, horizon: usize) -> Read<LawSpec> {
 }
 
 fn conversion(s: &mut Section) -> Read<ConversionSpec> {
-    let kinds = ["armed", "armed-by-step", "linear", "logistic", "table"];
+    let kinds = [
+        "armed",
+        "armed-by-step",
+        "linear",
+        "logistic",
+        "rkhs",
+        "table",
+    ];
     Ok(match s.kind(&kinds)?.as_str() {
         "armed" if s.has("highest_other_bid") => section(s, "highest_other_bid", |s| {
             Ok(ConversionSpec::HighestOtherBid {
@@ -243,8 +250,26 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "logistic" => ConversionSpec::Logistic {
             weights: s.numbers("weights")?,
         },
+        "rkhs" => ConversionSpec::Rkhs {
+            kernel: section(s, "kernel", kernel)?,
+            centers: s.rows("centers")?,
+            weights: s.numbers("weights")?,
+        },
         _ => ConversionSpec::Table {
             probabilities: s.rows("probabilities")?,
         },
     })
+}
+
+/// A kernel, of a truth or an oracle.
+fn kernel(s: &mut Section) -> Read<KernelSpec> {
+    let nu = match s.kind(&["squared-exponential", "matern"])?.as_str() {
+        "matern" => Some(s.number("nu")?),
+        _ => None,
+    };
+    if !s.has("length") {
+        return Err(s.missing("length", "a number, or one per feature of phi"));
+    }
+    let length = s.number_or_numbers("length")?;
+    Ok(KernelSpec { nu, length })
 }

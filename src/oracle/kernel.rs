@@ -1,0 +1,97 @@
+//! The oracle for contextual kernelized bandits (Appendix A.2.4), phi = (theta, action value):
+//!
+//! ```text
+//! bounds   mean(phi) +- beta deviation(phi)   of the posterior with ridge lambda > 1
+//! beta     C + 1/2 sqrt( 2 (gain + 1 + ln(1 / delta)) )
+//! gain     1/2 ln det(I + K / lambda)
+//! ```
+//!
+//! C bounds the norm of rho in the kernel's Hilbert space. `gain` is the information gain of the data at hand; the paper
+//! takes its unknown maximum over all data sets of the same size. lambda defaults to 1 + 2/T.
+
+use super::posterior::Posterior;
+use super::{Bounds, LabeledData, Oracle};
+use crate::model::{Context, Instance, Kernel, KernelSpec};
+
+/// Parameters of the oracle; those that are set are positive, and lambda is above 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelParameters {
+    /// k.
+    pub kernel: KernelSpec,
+    /// Overrides lambda.
+    pub lambda: Option<f64>,
+    /// C.
+    pub norm_bound: f64,
+    /// Overrides beta.
+    pub beta: Option<f64>,
+    /// Multiplies the radius.
+    pub radius_scale: f64,
+}
+
+/// The fitted model and the data it has taken in.
+#[derive(Debug, Clone)]
+pub struct KernelOracle {
+    norm_bound: f64,
+    beta: Option<f64>,
+    radius_scale: f64,
+    posterior: Posterior,
+    radius: f64,
+}
+
+impl KernelOracle {
+    /// An oracle for the actions and features of an instance and a study of `episodes` episodes; `kernel` is the
+    /// checked kernel of the parameters.
+    pub fn new(
+        instance: &Instance,
+        kernel: Kernel,
+        parameters: &KernelParameters,
+        episodes: usize,
+    ) -> Self {
+        let lambda = parameters.lambda.unwrap_or(1.0 + 2.0 / episodes as f64);
+        Self {
+            norm_bound: parameters.norm_bound,
+            beta: parameters.beta,
+            radius_scale: parameters.radius_scale,
+            posterior: Posterior::new(instance, kernel, lambda),
+            radius: 0.0,
+        }
+    }
+
+    /// Mean and deviation of the posterior for all actions in one context.
+    pub fn moments(&self, features: &[f64]) -> Vec<(f64, f64)> {
+        self.posterior.moments(features)
+    }
+
+    /// 1/2 ln det(I + K / lambda).
+    pub fn information_gain(&self) -> f64 {
+        self.posterior.information_gain()
+    }
+
+    fn beta(&self, delta: f64) -> f64 {
+        let gain = self.posterior.information_gain();
+        let theory = self.norm_bound + 0.5 * (2.0 * (gain + 1.0 - delta.ln())).sqrt();
+        self.beta.unwrap_or(theory)
+    }
+}
+
+impl Oracle for KernelOracle {
+    fn fit(&mut self, data: &LabeledData, delta: f64) {
+        self.posterior.take_in(data);
+        self.radius = self.radius_scale * self.beta(delta);
+    }
+
+    fn bounds(&self, context: &Context, out: &mut [Bounds]) {
+        if self.posterior.is_empty() {
+            return out.fill(Bounds::UNKNOWN);
+        }
+        self.posterior.bounds(context.features, self.radius, out);
+    }
+
+    fn estimate(&self, context: &Context, out: &mut [f64]) {
+        self.posterior.estimate(context.features, out);
+    }
+
+    fn watch(&mut self, context: &Context) {
+        self.posterior.watch(context.features);
+    }
+}
