@@ -54,7 +54,9 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     )?;
     folder.write(
         "regret.svg",
-        report::plot::regret(&title, &names, &regrets).as_bytes(),
+        report::plot::regret(&title, &names, &regrets)
+            .svg()
+            .as_bytes(),
     )?;
     folder.write("study.toml", resolved_text(&study)?.as_bytes())?;
     let run = json::Run {

@@ -1,0 +1,211 @@
+//! An axis: a range of data mapped to a stretch of the page, linearly or by logarithms, with round ticks.
+
+/// How values are placed on an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// Equal differences are equally far apart.
+    #[default]
+    Linear,
+    /// Equal ratios are equally far apart; values that are not positive are left out.
+    Log,
+}
+
+/// Where the range of an axis ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// At the data.
+    Tight,
+    /// At the next ticks.
+    Round,
+}
+
+#[derive(Debug)]
+pub(super) struct Axis {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    step: f64,
+    ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// Covers the values `low..=high` on the page from `from` to `to`, with about `count` ticks.
+    pub fn new(scale: Scale, ends: Ends, range: (f64, f64), page: (f64, f64), count: f64) -> Self {
+        let (low, high, step, ticks) = match scale {
+            Scale::Linear => linear(ends, range, count),
+            Scale::Log => logarithmic(ends, range, count),
+        };
+        Self {
+            scale,
+            low,
+            high,
+            from: page.0,
+            to: page.1,
+            step,
+            ticks,
+        }
+    }
+
+    /// Where a value is on the page; values beyond the range are put at its end.
+    pub fn place(&self, value: f64) -> f64 {
+        let at = |x: f64| match self.scale {
+            Scale::Linear => x,
+            Scale::Log => x.max(f64::MIN_POSITIVE).ln(),
+        };
+        let value = value.clamp(self.low, self.high);
+        let share = (at(value) - at(self.low)) / (at(self.high) - at(self.low));
+        self.from + share * (self.to - self.from)
+    }
+
+    /// Whether the axis can show a value.
+    pub fn shows(&self, value: f64) -> bool {
+        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+    }
+
+    pub fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
+
+    pub fn label(&self, tick: f64) -> String {
+        match self.scale {
+            Scale::Linear => linear_label(tick, self.step),
+            Scale::Log => log_label(tick),
+        }
+    }
+
+    /// Whether a tick stands for zero.
+    pub fn is_zero(&self, tick: f64) -> bool {
+        self.scale == Scale::Linear && tick.abs() < 1e-9 * self.step
+    }
+}
+
+type Range = (f64, f64, f64, Vec<f64>);
+
+fn linear(ends: Ends, (low, high): (f64, f64), count: f64) -> Range {
+    let span = if high > low { high - low } else { 1.0 };
+    let raw = span / count;
+    let power = 10f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+        .iter()
+        .map(|m| m * power)
+        .find(|step| *step >= raw * (1.0 - 1e-9))
+        .unwrap_or(10.0 * power);
+    let slack = 1e-9;
+    let (first, last) = match ends {
+        Ends::Round => ((low / step).floor(), ((low + span) / step).ceil()),
+        Ends::Tight => (
+            (low / step - slack).ceil(),
+            ((low + span) / step + slack).floor(),
+        ),
+    };
+    let ticks: Vec<f64> = (0..=(last - first) as usize)
+        .map(|i| (first + i as f64) * step)
+        .collect();
+    match ends {
+        Ends::Round => (first * step, last * step, step, ticks),
+        Ends::Tight => (low, low + span, step, ticks),
+    }
+}
+
+fn logarithmic(ends: Ends, (low, high): (f64, f64), count: f64) -> Range {
+    let low = low.max(f64::MIN_POSITIVE);
+    let high = if high > low { high } else { 10.0 * low };
+    let decades = (high / low).log10();
+    // A few decades have room for 1, 2, 5; many have room for some powers of ten only.
+    let (digits, stride): (&[f64], i32) = if decades < count / 3.0 {
+        (&[1.0, 2.0, 5.0], 1)
+    } else {
+        (&[1.0], (decades / count).ceil().max(1.0) as i32)
+    };
+    let powers = (low.log10().floor() as i32 - 1)..=(high.log10().ceil() as i32 + 1);
+    let all: Vec<f64> = powers
+        .filter(|power| power % stride == 0)
+        .flat_map(|power| digits.iter().map(move |d| d * 10f64.powi(power)))
+        .collect();
+    let slack = 1e-9;
+    let (low, high) = match ends {
+        Ends::Tight => (low, high),
+        Ends::Round => {
+            let below = all.iter().rev().find(|t| **t <= low * (1.0 + slack));
+            let above = all.iter().find(|t| **t >= high * (1.0 - slack));
+            (*below.unwrap_or(&low), *above.unwrap_or(&high))
+        }
+    };
+    let shown = |t: &f64| *t >= low * (1.0 - slack) && *t <= high * (1.0 + slack);
+    (low, high, 1.0, all.into_iter().filter(shown).collect())
+}
+
+/// A tick with as many decimals as the step has.
+fn linear_label(tick: f64, step: f64) -> String {
+    let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
+    let more = (step * 10f64.powi(decimals as i32)).fract().abs() > 1e-9;
+    let text = format!("{tick:.*}", decimals + usize::from(more));
+    let is_zero = |c: char| c == '0' || c == '.';
+    if text.trim_start_matches('-').chars().all(is_zero) {
+        "0".into()
+    } else {
+        text
+    }
+}
+
+fn log_label(tick: f64) -> String {
+    if (1e-4..1e7).contains(&tick) {
+        // Ticks are products of floats; the nearest short number is meant.
+        format!("{}", format!("{tick:.3e}").parse::<f64>().unwrap_or(tick))
+    } else {
+        format!("{tick:.0e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(scale: Scale, ends: Ends, low: f64, high: f64) -> Vec<String> {
+        let axis = Axis::new(scale, ends, (low, high), (0.0, 100.0), 6.0);
+        axis.ticks().iter().map(|t| axis.label(*t)).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_within_the_range() {
+        use Ends::{Round, Tight};
+        use Scale::{Linear, Log};
+        assert_eq!(
+            labels(Linear, Round, 0.0, 11.0),
+            ["0", "2", "4", "6", "8", "10", "12"]
+        );
+        assert_eq!(
+            labels(Linear, Tight, 3.0, 8.0),
+            ["3", "4", "5", "6", "7", "8"]
+        );
+        assert_eq!(
+            labels(Linear, Round, -0.3, 0.7),
+            ["-0.4", "-0.2", "0", "0.2", "0.4", "0.6", "0.8"]
+        );
+        assert_eq!(
+            labels(Log, Tight, 10.0, 1e5),
+            ["10", "100", "1000", "10000", "100000"]
+        );
+        assert_eq!(
+            labels(Log, Round, 0.03, 0.4),
+            ["0.02", "0.05", "0.1", "0.2", "0.5"]
+        );
+        assert_eq!(
+            labels(Log, Tight, 1e-8, 1e-5),
+            ["1e-8", "1e-7", "1e-6", "1e-5"]
+        );
+    }
+
+    #[test]
+    fn places_are_proportional() {
+        let linear = Axis::new(Scale::Linear, Ends::Tight, (2.0, 4.0), (0.0, 100.0), 4.0);
+        assert_eq!(linear.place(3.0), 50.0);
+        let log = Axis::new(Scale::Log, Ends::Tight, (1.0, 100.0), (0.0, 100.0), 4.0);
+        approx::assert_relative_eq!(log.place(10.0), 50.0, epsilon = 1e-9);
+        // What lies beyond the range stays on the page; what has no logarithm is not shown.
+        assert_eq!(log.place(-1.0), 0.0);
+        assert!(!log.shows(0.0) && linear.shows(0.0) && !linear.shows(f64::NAN));
+    }
+}

@@ -1,0 +1,210 @@
+//! A line chart as SVG text, drawn without any library so that the file is small, self-contained and the same
+//! everywhere. What is drawn is a [`Chart`]; how it is framed is in `frame`.
+
+use super::Scale;
+use super::axis::{Axis, Ends};
+use super::frame::{self, BOTTOM, LEFT, RIGHT, TOP, put};
+
+/// Series with more points than this are drawn without a mark at each.
+const MARKED: usize = 24;
+
+/// A picture of series over a common x.
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// Headline.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: AxisName,
+    /// The vertical axis.
+    pub y: AxisName,
+    /// The series, in the order of their colours; the legend lists them as they end, largest on top.
+    pub series: Vec<Series>,
+}
+
+/// What an axis shows.
+#[derive(Debug, Clone)]
+pub struct AxisName {
+    /// Name, with its unit.
+    pub name: String,
+    /// Linear or logarithmic.
+    pub scale: Scale,
+    /// Whether a linear axis must include zero.
+    pub from_zero: bool,
+}
+
+/// One line of a chart.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Name in the legend.
+    pub name: String,
+    /// A second, smaller line in the legend.
+    pub note: Option<String>,
+    /// Points by rising x.
+    pub points: Vec<Point>,
+    /// Place in the palette and among the dashes; by default the place in the chart.
+    pub style: Option<(usize, usize)>,
+}
+
+/// A point of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Horizontal.
+    pub x: f64,
+    /// Vertical.
+    pub y: f64,
+    /// Lower and upper end of the band there.
+    pub band: Option<(f64, f64)>,
+}
+
+impl AxisName {
+    /// A linear axis that includes zero.
+    pub fn linear(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            scale: Scale::Linear,
+            from_zero: true,
+        }
+    }
+
+    /// A logarithmic axis.
+    pub fn log(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            scale: Scale::Log,
+            from_zero: false,
+        }
+    }
+
+    fn range(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
+        let usable = |v: &f64| v.is_finite() && (self.scale == Scale::Linear || *v > 0.0);
+        let zero = (self.scale == Scale::Linear && self.from_zero).then_some(0.0);
+        let ends = values.filter(usable).chain(zero);
+        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+            (low.min(v), high.max(v))
+        });
+        if low <= high { (low, high) } else { (0.0, 1.0) }
+    }
+}
+
+impl Point {
+    /// A point without a band.
+    pub fn new(x: f64, y: f64) -> Self {
+        Self { x, y, band: None }
+    }
+
+    /// With a band, unless its ends are no numbers.
+    pub fn with_band(self, lower: f64, upper: f64) -> Self {
+        let band = (lower.is_finite() && upper.is_finite()).then_some((lower, upper));
+        Self { band, ..self }
+    }
+
+    fn ends(&self) -> (f64, f64) {
+        self.band.unwrap_or((self.y, self.y))
+    }
+}
+
+impl Series {
+    /// A series with the style of its place in the chart.
+    pub fn new(name: impl Into<String>, points: Vec<Point>) -> Self {
+        Self {
+            name: name.into(),
+            note: None,
+            points,
+            style: None,
+        }
+    }
+
+    /// With a second line in the legend.
+    pub fn with_note(self, note: impl Into<String>) -> Self {
+        Self {
+            note: Some(note.into()),
+            ..self
+        }
+    }
+
+    /// With a colour and a dash by number.
+    pub fn with_style(self, colour: usize, dash: usize) -> Self {
+        Self {
+            style: Some((colour, dash)),
+            ..self
+        }
+    }
+}
+
+impl Chart {
+    /// The picture as SVG text.
+    pub fn svg(&self) -> String {
+        let points = || self.series.iter().flat_map(|s| &s.points);
+        let x = Axis::new(
+            self.x.scale,
+            Ends::Tight,
+            self.x.range(points().map(|p| p.x)),
+            (LEFT, RIGHT),
+            8.0,
+        );
+        // A logarithmic axis is for the means: a band that reaches down to zero would need infinite room.
+        let values = points().flat_map(|p| match self.y.scale {
+            Scale::Linear => [p.ends().0, p.ends().1],
+            Scale::Log => [p.y, p.ends().1],
+        });
+        let range = self.y.range(values);
+        let y = Axis::new(self.y.scale, Ends::Round, range, (BOTTOM, TOP), 7.0);
+        let mut svg = frame::open(self, &x, &y);
+        for (i, series) in self.series.iter().enumerate() {
+            draw(&mut svg, series, i, &x, &y);
+        }
+        frame::legend(&mut svg, self);
+        svg.push_str("</svg>\n");
+        svg
+    }
+}
+
+/// The band, the line, and marks where the points are few.
+fn draw(svg: &mut String, series: &Series, place: usize, x: &Axis, y: &Axis) {
+    let (colour, dash) = frame::style(series, place);
+    let at = |px: f64, py: f64| format!("{:.1},{:.1}", x.place(px), y.place(py));
+    let shown: Vec<&Point> = series
+        .points
+        .iter()
+        .filter(|p| x.shows(p.x) && y.shows(p.y))
+        .collect();
+    if shown.iter().any(|p| p.band.is_some()) {
+        let upper = shown.iter().map(|p| at(p.x, p.ends().1));
+        let lower = shown.iter().rev().map(|p| at(p.x, p.ends().0));
+        let band: Vec<String> = upper.chain(lower).collect();
+        put(
+            svg,
+            format_args!(
+                "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>",
+                band.join(" ")
+            ),
+        );
+    }
+    let line: Vec<String> = shown.iter().map(|p| at(p.x, p.y)).collect();
+    put(
+        svg,
+        format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>",
+            line.join(" ")
+        ),
+    );
+    if shown.len() > MARKED {
+        return;
+    }
+    for p in shown {
+        let (px, py) = (x.place(p.x), y.place(p.y));
+        if let Some((lower, upper)) = p.band {
+            let (low, high) = (y.place(lower), y.place(upper));
+            put(
+                svg,
+                format_args!(
+                    "<line x1=\"{px:.1}\" x2=\"{px:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
+                ),
+            );
+        }
+        put(
+            svg,
+            format_args!("<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"3.5\" fill=\"{colour}\"/>"),
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! Pictures: line charts as SVG, and the charts that the commands draw.
+
+mod axis;
+mod chart;
+mod frame;
+
+pub use axis::Scale;
+pub use chart::{AxisName, Chart, Point, Series};
+
+use crate::sim::{MeanAndError, RegretSummary};
+
+/// Points drawn per curve at the most.
+const POINTS: usize = 800;
+
+/// What the vertical axis of a regret chart is called.
+const REGRET: &str = "cumulative regret (mean, band of 3 standard errors)";
+
+/// `regret.svg`: mean cumulative regret per policy with its band.
+pub fn regret(title: &str, names: &[&str], regrets: &[RegretSummary]) -> Chart {
+    let series = names.iter().zip(regrets).map(|(name, regret)| {
+        let last = regret.cumulative.last().map_or(0.0, |p| p.mean);
+        Series::new(*name, curve(&regret.cumulative)).with_note(format!("final {last:.1}"))
+    });
+    Chart {
+        title: title.into(),
+        x: AxisName::linear("episode"),
+        y: AxisName::linear(REGRET),
+        series: series.collect(),
+    }
+}
+
+/// A mean with its band as a point.
+pub fn banded(x: f64, value: &MeanAndError) -> Point {
+    Point::new(x, value.mean).with_band(value.lower(), value.upper())
+}
+
+/// A curve over episodes 1, 2, ..., thinned to what an eye can tell apart.
+fn curve(values: &[MeanAndError]) -> Vec<Point> {
+    let stride = values.len().div_ceil(POINTS).max(1);
+    let last = values.len().saturating_sub(1);
+    values
+        .iter()
+        .enumerate()
+        .filter(|(t, _)| t % stride == 0 || *t == last)
+        .map(|(t, value)| banded((t + 1) as f64, value))
+        .collect()
+}
