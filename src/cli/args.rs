@@ -20,6 +20,8 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Compute the optimum of an instance with conversion probabilities known.
     Solve(SolveArgs),
+    /// Show how well the bounds of a study's oracles hold as data grow, to choose their radii.
+    Calibrate(CalibrateArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program, or print one, ready to edit.
@@ -95,6 +97,50 @@ pub struct SolveArgs {
     /// How to compute and print.
     #[command(flatten)]
     pub machine: MachineArgs,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// Study file (TOML). Without one, and without --preset, the preset paper-auction.
+    pub study: Option<PathBuf>,
+    /// A study that comes with the program; `cbwk-gpu presets` lists them.
+    #[arg(long, value_name = "NAME", conflicts_with = "study")]
+    pub preset: Option<String>,
+    /// Independent data sets.
+    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub repetitions: u32,
+    /// Observations in the largest data set. Default: T H / 2, what the learner has at most by the end.
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub observations: Option<u32>,
+    /// Confidence parameter of the bounds, in place of the study's. The learner uses delta / t^2 in episode t.
+    #[arg(long, value_name = "DELTA", allow_negative_numbers = true, value_parser = probability)]
+    pub delta: Option<f64>,
+    /// Seed of all random streams, in place of the study's.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Folder for coverage.csv, coverage.svg and width.svg.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write into --out even if it holds results.
+    #[arg(long)]
+    pub force: bool,
+    /// Worker threads. Default: one per core.
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// What standard output gets.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(p) if p > 0.0 && p < 1.0 => Ok(p),
+        _ => Err("accepted: a number between 0 and 1".into()),
+    }
 }
 
 /// How to compute and print.

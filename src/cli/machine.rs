@@ -71,9 +71,14 @@ fn warning(quiet: bool, text: &str) {
     }
 }
 
-/// Starts the worker threads.
+/// Starts the worker threads; returns their number.
 pub fn start_threads(args: &MachineArgs) -> anyhow::Result<usize> {
-    let threads = args.threads.map_or(0, usize::from);
+    set_threads(args.threads)
+}
+
+/// Starts this many worker threads, by default one per core.
+pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
+    let threads = threads.map_or(0, usize::from);
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()?;

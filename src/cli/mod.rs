@@ -1,6 +1,7 @@
 //! The command line: arguments become a checked study, the study runs, errors become exit codes.
 
 mod args;
+mod calibrate;
 mod devices;
 mod machine;
 mod simulate;
@@ -46,6 +47,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Simulate(args) => simulate::simulate(args),
         Command::Solve(args) => solve::solve(args),
+        Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

@@ -143,7 +143,7 @@ impl Network {
             let product = &change * below.transpose();
             let mut part = gradient.rows_mut(from, self.width * inputs);
             part.zip_apply(&DVector::from_column_slice(product.as_slice()), |g, p| {
-                *g += p
+                *g += p;
             });
             if l > 0 {
                 change = self.matrix(weights, l).tr_mul(&change);

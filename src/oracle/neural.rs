@@ -46,7 +46,7 @@ impl Default for NeuralParameters {
             depth: 2,
             lambda: 0.1,
             gamma: 0.5,
-            steps: 100,
+            steps: 200,
             step_size: 1.0,
             full: true,
             radius_scale: 1.0,

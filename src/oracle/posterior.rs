@@ -108,7 +108,8 @@ impl Posterior {
             self.factor.push(column.z);
         }
         let mut kept = std::mem::take(&mut self.kept);
-        kept.par_iter_mut().for_each(|column| self.extend(column));
+        kept.par_chunks_mut(TOGETHER)
+            .for_each(|columns| self.extend_together(columns));
         self.kept = kept;
     }
 
@@ -174,35 +175,104 @@ impl Posterior {
 
     /// Forward substitution from where the column ends.
     fn extend(&self, column: &mut Column) {
-        let d = column.phi.len();
         for n in column.z.len()..self.len() {
-            let (row, diagonal) = (&self.factor[n][..n], self.factor[n][n]);
-            let covariance = self
-                .kernel
-                .at(&self.inputs[n * d..(n + 1) * d], &column.phi);
-            let entry = (covariance - dot(row, &column.z)) / diagonal;
-            column.z.push(entry);
-            column.mean += entry * self.whitened[n];
-            column.explained += entry * entry;
+            let product = dot(&self.factor[n][..n], &column.z);
+            self.append(column, n, product);
         }
     }
+
+    /// The same for columns of equal length: what the rows of a block share with what is already there is computed
+    /// for several rows and columns at a time, while both are in cache.
+    fn extend_together(&self, columns: &mut [Column]) {
+        let Some(start) = columns.iter().map(|column| column.z.len()).min() else {
+            return;
+        };
+        for first in (start..self.len()).step_by(BLOCK) {
+            let rows = &self.factor[first..(first + BLOCK).min(self.len())];
+            for columns in columns.chunks_mut(4) {
+                let at = |i: usize| &columns[i.min(columns.len() - 1)].z[..first];
+                let four = [at(0), at(1), at(2), at(3)];
+                let products: Vec<[f64; 4]> = rows
+                    .chunks(2)
+                    .flat_map(|pair| {
+                        dots([&pair[0][..first], &pair[pair.len() - 1][..first]], four)
+                    })
+                    .collect();
+                for (i, column) in columns.iter_mut().enumerate() {
+                    for (n, product) in (first..).zip(&products).take(rows.len()) {
+                        let inside = dot(&self.factor[n][first..n], &column.z[first..]);
+                        self.append(column, n, product[i] + inside);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Entry n of a column, given the product of the entries before it with row n of L.
+    fn append(&self, column: &mut Column, n: usize, product: f64) {
+        let d = column.phi.len();
+        let covariance = self
+            .kernel
+            .at(&self.inputs[n * d..(n + 1) * d], &column.phi);
+        let entry = (covariance - product) / self.factor[n][n];
+        column.z.push(entry);
+        column.mean += entry * self.whitened[n];
+        column.explained += entry * entry;
+    }
 }
+
+/// Columns extended by one task.
+const TOGETHER: usize = 32;
+
+/// Rows of L that columns are extended by at a time.
+const BLOCK: usize = 16;
 
 fn bits(features: &[f64]) -> Vec<u64> {
     features.iter().map(|x| x.to_bits()).collect()
 }
 
 /// The inner product in eight running sums, the same bits on every instruction set.
-#[multiversion(targets("x86_64+avx512f", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a, a_end) = a.as_chunks::<8>();
+    let (b, b_end) = b.as_chunks::<8>();
     let mut sums = [0.0; 8];
-    let (left, right) = (a.chunks_exact(8), b.chunks_exact(8));
-    let (left_end, right_end) = (left.remainder(), right.remainder());
-    for (x, y) in left.zip(right) {
-        for i in 0..8 {
-            sums[i] += x[i] * y[i];
+    for (a, b) in a.iter().zip(b) {
+        add_products(&mut sums, a, b);
+    }
+    let end: f64 = a_end.iter().zip(b_end).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + end
+}
+
+/// The inner products of two rows with four columns, all of one length.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn dots(rows: [&[f64]; 2], columns: [&[f64]; 4]) -> [[f64; 4]; 2] {
+    let [r0, r1] = rows.map(|row| row.as_chunks::<4>().0);
+    let [c0, c1, c2, c3] = columns.map(|column| column.as_chunks::<4>().0);
+    let mut sums = [[[0.0; 4]; 4]; 2];
+    let quads = c0.iter().zip(c1).zip(c2.iter().zip(c3));
+    for ((r0, r1), ((c0, c1), (c2, c3))) in r0.iter().zip(r1).zip(quads) {
+        for (sums, row) in sums.iter_mut().zip([r0, r1]) {
+            let [s0, s1, s2, s3] = sums;
+            add_products(s0, row, c0);
+            add_products(s1, row, c1);
+            add_products(s2, row, c2);
+            add_products(s3, row, c3);
         }
     }
-    let end: f64 = left_end.iter().zip(right_end).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f64>() + end
+    let whole = 4 * r0.len();
+    std::array::from_fn(|r| {
+        std::array::from_fn(|c| {
+            let ends = rows[r][whole..].iter().zip(&columns[c][whole..]);
+            let end: f64 = ends.map(|(a, b)| a * b).sum();
+            sums[r][c].iter().sum::<f64>() + end
+        })
+    })
+}
+
+#[inline(always)]
+fn add_products<const N: usize>(sums: &mut [f64; N], a: &[f64; N], b: &[f64; N]) {
+    for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+        *sum += a * b;
+    }
 }

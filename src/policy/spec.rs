@@ -184,6 +184,14 @@ impl PolicyConfig {
         }
     }
 
+    /// The oracle it learns with, where it has one.
+    pub fn oracle(&self) -> Option<&OracleConfig> {
+        match &self.0 {
+            Checked::MimicOptDp { oracle, .. } | Checked::Myopic { oracle } => Some(oracle),
+            Checked::Clairvoyant | Checked::Random | Checked::Fixed { .. } => None,
+        }
+    }
+
     /// A generous estimate of the bytes one replication holds by the end of the study.
     pub fn bytes_per_replication(&self, place: &Workplace) -> usize {
         let instance = &place.instance;

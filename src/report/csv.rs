@@ -72,7 +72,7 @@ pub fn values(table: &ValueTable) -> String {
 }
 
 /// A name as a CSV cell.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n']) {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {

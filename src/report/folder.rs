@@ -24,10 +24,10 @@ pub struct ResultsFolder {
 impl ResultsFolder {
     /// Makes the folder where it is missing, and makes sure now that it can be written to later.
     pub fn prepare(path: &Path, force: bool) -> Result<Self, OutputError> {
-        let unfinished = ["episodes.csv.partial"];
+        let others = ["episodes.csv.partial", "coverage.csv"];
         let occupied = RESULT_FILES
             .iter()
-            .chain(&unfinished)
+            .chain(&others)
             .find(|name| path.join(name).exists());
         if let (Some(found), false) = (occupied, force) {
             return Err(OutputError::Occupied {

@@ -1,5 +1,6 @@
 //! Results for people and programs, one file per format. Nothing here computes a result.
 
+pub mod coverage;
 pub mod csv;
 mod folder;
 pub mod json;

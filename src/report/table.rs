@@ -116,7 +116,11 @@ pub fn optimum(headline: &str, optimum: &Optimum) -> String {
 }
 
 /// Columns padded to their widest cell: the first to the left, numbers to the right.
-fn align<R: AsRef<[String]>>(text: &mut String, header: &[String], rows: impl Iterator<Item = R>) {
+pub(super) fn align<R: AsRef<[String]>>(
+    text: &mut String,
+    header: &[String],
+    rows: impl Iterator<Item = R>,
+) {
     let rows: Vec<R> = rows.collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row.as_ref()[column].chars().count());

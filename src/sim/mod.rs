@@ -1,6 +1,7 @@
 //! Studies: episodes x replications x policies on common random numbers, the optimum they are measured against, and
 //! the regret that comes out.
 
+mod coverage;
 mod expected;
 mod fluid;
 mod influence;
@@ -10,6 +11,7 @@ mod run;
 mod streams;
 mod world;
 
+pub use coverage::{Coverage, CoverageSetting, coverage, growing_sizes};
 pub use expected::Evaluator;
 pub use fluid::fluid_bounds;
 pub use influence::standard_errors;

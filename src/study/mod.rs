@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::error::{InputError, Invalid};
 use crate::model::Instance;
+use crate::oracle::OracleConfig;
 use crate::policy::PolicyConfig;
 use section::Section;
 
@@ -66,6 +67,25 @@ struct Settings {
 }
 
 impl Study {
+    /// The different oracles of the policies, named by kind, and by policy where kinds are not enough.
+    pub fn oracles(&self) -> Vec<(String, &OracleConfig)> {
+        let mut found: Vec<(&NamedPolicy, &OracleConfig)> = Vec::new();
+        for policy in &self.policies {
+            if let Some(oracle) = policy.config.oracle()
+                && found.iter().all(|(_, other)| *other != oracle)
+            {
+                found.push((policy, oracle));
+            }
+        }
+        let alike = |kind: &str| found.iter().filter(|(_, o)| o.kind() == kind).count();
+        let name = |policy: &NamedPolicy, kind: &str| match alike(kind) {
+            1 => kind.to_string(),
+            _ => format!("{kind} of {}", policy.name),
+        };
+        let named = found.iter().map(|(p, o)| (name(p, o.kind()), *o));
+        named.collect()
+    }
+
     /// Reads and checks a whole study.
     pub fn from_document(document: &Document) -> Result<Self, InputError> {
         let mut root = Section::root(document);

@@ -1,0 +1,107 @@
+//! `cbwk-gpu calibrate`.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::args::{CalibrateArgs, Format};
+use super::machine;
+use crate::error::InputError;
+use crate::report::{self, ResultsFolder};
+use crate::sim::{Coverage, CoverageSetting, Streams, coverage, growing_sizes};
+use crate::study::Study;
+
+/// Lines of the table.
+const SIZES: usize = 8;
+
+/// Runs the command.
+pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
+    let document = machine::open_study(args.study.as_deref(), args.preset.as_deref())?;
+    let study = Study::from_document(&document)?;
+    let setting = CoverageSetting {
+        delta: args.delta.unwrap_or(study.delta),
+        episodes: study.episodes,
+        sizes: growing_sizes(
+            args.observations
+                .map_or(study.episodes * study.instance.horizon() / 2, |n| {
+                    n as usize
+                })
+                .max(1),
+            SIZES,
+        ),
+        repetitions: args.repetitions as usize,
+    };
+    let oracles = study.oracles();
+    if oracles.is_empty() {
+        return Err(InputError::Option {
+            option: "STUDY".into(),
+            message: "found no policy with an oracle; accepted: a study with one".into(),
+        }
+        .into());
+    }
+    let folder = match &args.out {
+        Some(path) => Some(ResultsFolder::prepare(path, args.force)?),
+        None => None,
+    };
+    machine::set_threads(args.threads)?;
+    let streams = Streams::new(args.seed.unwrap_or(study.seed));
+    let found: Vec<(String, Vec<Coverage>)> = oracles
+        .iter()
+        .map(|(name, oracle)| {
+            (
+                name.clone(),
+                coverage(&study.instance, oracle, &setting, &streams),
+            )
+        })
+        .collect();
+    if let Some(folder) = &folder {
+        let title = format!("{}: bounds of the oracles as data grow", study.name);
+        folder.write("coverage.csv", report::coverage::csv(&found).as_bytes())?;
+        let chart = report::coverage::coverage_chart(&title, setting.delta, &found);
+        folder.write("coverage.svg", chart.svg().as_bytes())?;
+        let chart = report::coverage::width_chart(&title, &found);
+        folder.write("width.svg", chart.svg().as_bytes())?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.format == Format::Json {
+        let lines: Vec<_> = found
+            .iter()
+            .flat_map(|(name, rows)| rows.iter().map(move |c| as_json(name, c)))
+            .collect();
+        writeln!(
+            out,
+            "{:#}",
+            json!({ "delta": setting.delta, "repetitions": setting.repetitions, "coverage": lines })
+        )?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}: {} data sets with actions at random, bounds at delta = {}",
+        study.name, setting.repetitions, setting.delta
+    )?;
+    for (name, rows) in &found {
+        write!(out, "\n{name}\n{}", report::coverage::table(rows))?;
+    }
+    writeln!(
+        out,
+        "\nfactor: about what radius_scale may be multiplied with to cover all pairs in {}% of data sets",
+        100.0 * (1.0 - setting.delta)
+    )?;
+    if let Some(folder) = folder {
+        writeln!(out, "files in {}", folder.path().display())?;
+    }
+    Ok(())
+}
+
+fn as_json(oracle: &str, c: &Coverage) -> serde_json::Value {
+    json!({
+        "oracle": oracle,
+        "observations": c.observations,
+        "pairs_covered": c.pairs,
+        "all_covered": c.all,
+        "width": c.width,
+        "error": c.error,
+        "factor": c.factor,
+    })
+}

@@ -1,0 +1,204 @@
+//! How well an oracle's bounds hold: data drawn at random, bounds compared with the truth as data grow. This is how
+//! radii are chosen.
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use rayon::prelude::*;
+
+use super::{Purpose, Streams};
+use crate::dp::ContextSample;
+use crate::model::{Context, Instance};
+use crate::oracle::{Bounds, LabeledData, Oracle, OracleConfig};
+
+/// Contexts whose bounds are compared, at the most.
+const CONTEXTS: usize = 1000;
+
+/// What is drawn, and how often.
+#[derive(Debug, Clone)]
+pub struct CoverageSetting {
+    /// Confidence parameter of the bounds.
+    pub delta: f64,
+    /// T, which some radii depend on.
+    pub episodes: usize,
+    /// Numbers of observations to look at, increasing.
+    pub sizes: Vec<usize>,
+    /// Independent data sets.
+    pub repetitions: usize,
+}
+
+/// Bounds after some number of observations, over all pairs (context, action) and all repetitions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Coverage {
+    /// N.
+    pub observations: usize,
+    /// Share of pairs inside their interval.
+    pub pairs: f64,
+    /// Share of repetitions with all pairs inside their intervals at once.
+    pub all: f64,
+    /// Mean width of the intervals.
+    pub width: f64,
+    /// Mean distance between the point estimate and the truth.
+    pub error: f64,
+    /// Factor on the radius that would have covered all pairs at once in a share 1 - delta of the repetitions. Radii
+    /// are read off the clipped intervals, so that the factor errs on the large side; intervals that clipping has
+    /// reduced to a point are left out.
+    pub factor: f64,
+}
+
+/// What one data set of one size shows.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    pairs: f64,
+    width: f64,
+    error: f64,
+    factor: f64,
+}
+
+/// Draws data sets with actions at random among those with a reward, and compares bounds with the truth.
+pub fn coverage(
+    instance: &Arc<Instance>,
+    oracle: &OracleConfig,
+    setting: &CoverageSetting,
+    streams: &Streams,
+) -> Vec<Coverage> {
+    let contexts = contexts_to_compare(instance, streams);
+    let repetitions: Vec<Vec<Look>> = (0..setting.repetitions as u64)
+        .into_par_iter()
+        .map(|r| {
+            let start = streams.of(r, Purpose::Oracle);
+            let oracle = oracle.build(instance, setting.episodes, start);
+            repetition(instance, oracle, setting, streams, r, &contexts)
+        })
+        .collect();
+    let sizes = setting.sizes.iter().enumerate();
+    sizes
+        .map(|(i, &n)| {
+            let looks: Vec<Look> = repetitions.iter().map(|looks| looks[i]).collect();
+            summary(n, &looks, setting.delta)
+        })
+        .collect()
+}
+
+fn summary(observations: usize, looks: &[Look], delta: f64) -> Coverage {
+    let count = looks.len() as f64;
+    let mean = |of: fn(&Look) -> f64| looks.iter().map(of).sum::<f64>() / count;
+    let mut factors: Vec<f64> = looks.iter().map(|look| look.factor).collect();
+    factors.sort_by(f64::total_cmp);
+    let rank = ((1.0 - delta) * count).ceil().max(1.0) as usize;
+    Coverage {
+        observations,
+        pairs: mean(|look| look.pairs),
+        all: mean(|look| f64::from(u8::from(look.pairs >= 1.0))),
+        width: mean(|look| look.width),
+        error: mean(|look| look.error),
+        factor: factors[rank.min(factors.len()) - 1],
+    }
+}
+
+/// The contexts of the law, by step where that matters, thinned out where they are many; drawn rows for continuous laws.
+fn contexts_to_compare(instance: &Instance, streams: &Streams) -> ContextSample {
+    let by_step = instance.conversion().depends_on_step();
+    let law = ContextSample::of_law(instance, by_step);
+    if let Some(law) = law.filter(|law| law.len() <= CONTEXTS) {
+        return law;
+    }
+    let rows = CONTEXTS.div_ceil(instance.horizon()).max(1);
+    let mut stream = streams.of_study(Purpose::Optimum);
+    let rows = instance.contexts().draw_rows(&mut stream, rows);
+    ContextSample::of_rows(instance, &rows, by_step)
+}
+
+fn repetition(
+    instance: &Instance,
+    mut oracle: Box<dyn Oracle>,
+    setting: &CoverageSetting,
+    streams: &Streams,
+    number: u64,
+    contexts: &ContextSample,
+) -> Vec<Look> {
+    let mut context_stream = streams.of(number, Purpose::Contexts);
+    let mut luck = streams.of(number, Purpose::Acceptance);
+    let mut choices = streams.of(number, Purpose::Policy(0));
+    let compared = contexts.len().min(CONTEXTS);
+    (0..compared).for_each(|entry| oracle.watch(&contexts.context(entry)));
+    let mut data = LabeledData::new(instance.contexts().dimension());
+    let mut episode = instance.contexts().empty_episode();
+    let mut looks = Vec::with_capacity(setting.sizes.len());
+    let mut idle = 0;
+    while looks.len() < setting.sizes.len() {
+        instance.contexts().draw(&mut context_stream, &mut episode);
+        let before = data.len();
+        for context in episode.iter() {
+            let offers: Vec<usize> = (1..=instance.actions())
+                .filter(|&a| instance.reward(&context, a) >= 0.0)
+                .collect();
+            let uniform: f64 = luck.random();
+            if offers.is_empty() {
+                continue;
+            }
+            let action = offers[choices.random_range(0..offers.len())];
+            data.push(&context, action, uniform < instance.rho(&context, action));
+            if setting.sizes.get(looks.len()) == Some(&data.len()) {
+                oracle.fit(&data, setting.delta);
+                let entries = (0..compared).map(|entry| contexts.context(entry));
+                looks.push(look(instance, oracle.as_ref(), entries));
+            }
+        }
+        // A law whose contexts never bring a reward teaches nothing: look at ignorance rather than draw for ever.
+        idle = if data.len() == before { idle + 1 } else { 0 };
+        if idle > 10_000 {
+            let entries = || (0..compared).map(|entry| contexts.context(entry));
+            while looks.len() < setting.sizes.len() {
+                looks.push(look(instance, oracle.as_ref(), entries()));
+            }
+        }
+    }
+    looks
+}
+
+fn look<'c>(
+    instance: &Instance,
+    oracle: &dyn Oracle,
+    contexts: impl Iterator<Item = Context<'c>>,
+) -> Look {
+    let actions = instance.actions();
+    let mut bounds = vec![Bounds::UNKNOWN; actions];
+    let mut estimates = vec![0.5; actions];
+    let (mut pairs, mut covered, mut width, mut error, mut factor) = (0.0, 0.0, 0.0, 0.0, 0f64);
+    for context in contexts {
+        oracle.bounds(&context, &mut bounds);
+        oracle.estimate(&context, &mut estimates);
+        for (a, (bounds, estimate)) in bounds.iter().zip(&estimates).enumerate() {
+            let rho = instance.rho(&context, a + 1);
+            let off = (rho - estimate).abs();
+            let radius = (bounds.ucb - estimate).max(estimate - bounds.lcb);
+            pairs += 1.0;
+            covered += f64::from(u8::from(bounds.lcb <= rho && rho <= bounds.ucb));
+            width += bounds.ucb - bounds.lcb;
+            error += off;
+            if off > 0.0 && radius > 0.0 {
+                factor = factor.max(off / radius);
+            }
+        }
+    }
+    Look {
+        pairs: covered / pairs,
+        width: width / pairs,
+        error: error / pairs,
+        factor,
+    }
+}
+
+/// About `count` numbers of observations up to `most`, evenly spaced in logarithm.
+pub fn growing_sizes(most: usize, count: usize) -> Vec<usize> {
+    let ratio = (most as f64).powf(1.0 / count as f64);
+    let mut sizes: Vec<usize> = (1..=count)
+        .map(|i| ratio.powi(i as i32).round().max(1.0) as usize)
+        .collect();
+    if let Some(last) = sizes.last_mut() {
+        *last = most;
+    }
+    sizes.dedup();
+    sizes
+}
