@@ -1,8 +1,9 @@
 //! Bounds from an ellipsoid around a parameter: f(phi.mu) +- scale |phi| in the norm of V^-1, phi = (theta, action value).
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::{DMatrix, DVector};
 
 use super::Bounds;
+use super::factor::cholesky;
 use super::newton::dot;
 use crate::dp::{BoundParameters, Link};
 use crate::model::sigmoid;
@@ -19,11 +20,10 @@ pub(super) struct Ellipsoid {
 }
 
 impl Ellipsoid {
-    /// V must be positive definite.
+    /// V has a positive ridge.
     pub fn new(link: Link, mu: DVector<f64>, v: DMatrix<f64>, scale: f64) -> Self {
         let d = mu.len();
-        let factor = Cholesky::new(v)
-            .expect("V is positive definite: its ridge is positive and data are finite");
+        let factor = cholesky(v);
         let factor_inverse = factor
             .l()
             .solve_lower_triangular(&DMatrix::identity(d, d))

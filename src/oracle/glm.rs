@@ -11,13 +11,15 @@
 //! The paper writes the norm without the root; it is meant with it. f is the identity (linear link, kappa = 1, mu_hat in
 //! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::{DMatrix, DVector};
 
 use super::ellipsoid::Ellipsoid;
+use super::factor::cholesky;
+use super::logistic::least_slope;
 use super::newton::{self, Design};
 use super::{Bounds, LabeledData, Oracle};
 use crate::dp::{BoundParameters, Link};
-use crate::model::{Context, Instance, sigmoid};
+use crate::model::{Context, Instance};
 
 /// Parameters of the oracle; those that are set are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,10 +52,9 @@ impl Glm {
     /// An oracle for the actions and features of an instance and a study of `episodes` episodes.
     pub fn new(instance: &Instance, parameters: GlmParameters, episodes: usize) -> Self {
         let d = instance.phi_dimension();
-        let slope = sigmoid(instance.phi_norm_max());
         let kappa = parameters.kappa.unwrap_or(match parameters.link {
             Link::Linear => 1.0,
-            Link::Logistic => slope * (1.0 - slope),
+            Link::Logistic => least_slope(instance),
         });
         let theory = 4.0 * d as f64 * (episodes as f64 / (d * d) as f64).ln_1p() / (kappa * kappa);
         Self {
@@ -86,9 +87,7 @@ impl Glm {
                 for (phi, y) in self.design.rows() {
                     newton::add_scaled(target.as_mut_slice(), phi, y);
                 }
-                Cholesky::new(normal)
-                    .expect("the ridge is positive and data are finite")
-                    .solve(&target)
+                cholesky(normal).solve(&target)
             }
         }
     }

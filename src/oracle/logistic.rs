@@ -42,6 +42,12 @@ impl Default for LogisticParameters {
     }
 }
 
+/// f'(q), kept away from 0 where features are so long that it would vanish.
+pub(super) fn least_slope(instance: &Instance) -> f64 {
+    let q = instance.phi_norm_max();
+    (sigmoid(q) * sigmoid(-q)).max(1e-100)
+}
+
 /// The fitted model and the data it has taken in.
 #[derive(Debug, Clone)]
 pub struct Logistic {
@@ -56,11 +62,10 @@ pub struct Logistic {
 impl Logistic {
     /// An oracle for the actions and features of an instance.
     pub fn new(instance: &Instance, parameters: LogisticParameters) -> Self {
-        let slope = sigmoid(instance.phi_norm_max());
         let d = instance.phi_dimension();
         Self {
             parameters,
-            kappa: parameters.kappa.unwrap_or(slope * (1.0 - slope)),
+            kappa: parameters.kappa.unwrap_or(least_slope(instance)),
             action_values: instance.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),

@@ -4,6 +4,7 @@
 mod armed;
 mod data;
 mod ellipsoid;
+mod factor;
 mod glm;
 mod gp;
 mod kernel;

@@ -187,3 +187,69 @@ impl Network {
         (loss, gradient)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    fn network(depth: usize) -> (Network, DVector<f64>) {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let network = Network::new(3, 6, depth, &mut rng);
+        let shake = DVector::from_fn(network.weights(), |_, _| 0.2 * (rng.random::<f64>() - 0.5));
+        let weights = network.start() + shake;
+        (network, weights)
+    }
+
+    #[test]
+    fn the_start_is_zero_everywhere_and_weights_count() {
+        for (depth, weights) in [(2, 6 * 3 + 6), (3, 6 * 3 + 36 + 6), (4, 6 * 3 + 72 + 6)] {
+            let (network, shaken) = network(depth);
+            assert_eq!(network.weights(), weights);
+            for x in [[1.0, 0.0, 0.0], [0.3, -0.4, 0.5], [-9.0, 2.0, 1e3]] {
+                assert_eq!(network.value(network.start(), &x), 0.0);
+                assert_ne!(network.value(&shaken, &x), 0.0);
+            }
+        }
+    }
+
+    /// Central differences with step 1e-6; relu has no kink there for these weights.
+    #[test]
+    fn gradients_agree_with_finite_differences() {
+        for depth in [2, 3, 4] {
+            let (network, weights) = network(depth);
+            let x = [0.3, -0.4, 0.5];
+            let (value, gradient) = network.gradient(&weights, &x);
+            assert_eq!(value, network.value(&weights, &x));
+            for i in 0..network.weights() {
+                let moved = |by: f64| {
+                    let mut weights = weights.clone();
+                    weights[i] += by;
+                    network.value(&weights, &x)
+                };
+                let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                approx::assert_abs_diff_eq!(gradient[i], slope, epsilon = 1e-7);
+            }
+        }
+    }
+
+    #[test]
+    fn the_gradient_of_the_loss_agrees_with_finite_differences() {
+        let (network, weights) = network(3);
+        // More samples than pass through together.
+        let count = BATCH + 40;
+        let x = DMatrix::from_fn(3, count, |i, n| ((i + 2 * n) as f64 * 0.37).sin());
+        let y = DVector::from_fn(count, |n, _| f64::from(u8::from(n % 3 == 0)));
+        let loss = |weights: &DVector<f64>| network.loss(weights, x.as_view(), &y, 0.3);
+        let (_, gradient) = loss(&weights);
+        for i in (0..network.weights()).step_by(5) {
+            let moved = |by: f64| {
+                let mut weights = weights.clone();
+                weights[i] += by;
+                loss(&weights).0
+            };
+            let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+            approx::assert_abs_diff_eq!(gradient[i], slope, epsilon = 1e-6);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Cholesky factors of matrices that are positive definite on paper.
+
+use nalgebra::{Cholesky, DMatrix, Dyn};
+
+/// The factor of a symmetric matrix with a positive ridge. Where rounding has eaten the ridge (collinear features far
+/// longer than it), as little as needed is added to the diagonal, from 1e-15 of its largest entry on.
+pub(super) fn cholesky(matrix: DMatrix<f64>) -> Cholesky<f64, Dyn> {
+    if let Some(factor) = Cholesky::new(matrix.clone()) {
+        return factor;
+    }
+    let largest = matrix.diagonal().amax();
+    let mut share = 1e-15;
+    loop {
+        let mut repaired = matrix.clone();
+        for i in 0..repaired.nrows() {
+            repaired[(i, i)] += share * largest;
+        }
+        if let Some(factor) = Cholesky::new(repaired) {
+            return factor;
+        }
+        assert!(share < 1.0, "a symmetric matrix of finite numbers");
+        share *= 10.0;
+    }
+}
