@@ -10,13 +10,15 @@ use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::Link;
 use cbwk_gpu::model::{
     ApplicationSpec, BudgetSpec, Context, ContextsSpec, ConversionSpec, Instance, InstanceSpec,
-    LawSpec,
+    LawSpec, sigmoid,
 };
 use cbwk_gpu::oracle::{
     Armed, Bounds, Glm, GlmParameters, LabeledData, Logistic, LogisticParameters, Oracle,
     OracleSpec, penalised_logistic_mle, project_onto_unit_ball,
 };
 use logistic_cases::{CASES, Case};
+use nalgebra::{Matrix2, Vector2};
+use rand::RngExt;
 
 fn context(step: usize, features: &[f64]) -> Context<'_> {
     Context {
@@ -85,6 +87,58 @@ fn projections_agree_with_slsqp() {
         }
     }
     assert_eq!(projected, 4);
+}
+
+/// In two dimensions the whole disc can be searched: no point of a fine grid of it has a smaller objective than the
+/// projection, and the best point of the grid is next to it.
+#[test]
+fn projections_beat_a_fine_grid_of_the_disc() {
+    let mut rng = common::rng(6);
+    for case in 0..8 {
+        let count = 5 + 20 * case;
+        let phi: Vec<[f64; 2]> = (0..count)
+            .map(|_| [0, 1].map(|_| 4.0 * rng.random::<f64>() - 2.0))
+            .collect();
+        let lambda = if case % 2 == 0 { 1.0 } else { 0.1 };
+        let mle = [1.5 + 0.5 * case as f64, -0.8 * case as f64];
+        let psi = |mu: Vector2<f64>| {
+            let sum = phi
+                .iter()
+                .map(|p| Vector2::from(*p) * sigmoid(Vector2::from(*p).dot(&mu)));
+            lambda * mu + sum.sum::<Vector2<f64>>()
+        };
+        let target = psi(mle.into());
+        let objective = |mu: Vector2<f64>| {
+            let mut w = Matrix2::identity() * lambda;
+            for p in &phi {
+                let p = Vector2::from(*p);
+                let f = sigmoid(p.dot(&mu));
+                w += f * (1.0 - f) * p * p.transpose();
+            }
+            let residual = psi(mu) - target;
+            residual.dot(&(w.try_inverse().unwrap() * residual))
+        };
+        let found = project_onto_unit_ball(&phi.concat(), lambda, &mle);
+        let found = Vector2::new(found[0], found[1]);
+        assert!(found.norm() <= 1.0 + 1e-12);
+        let grid = (0..=100).flat_map(|r| {
+            (0..600).map(move |angle| {
+                let angle = f64::from(angle) / 600.0 * std::f64::consts::TAU;
+                f64::from(r) / 100.0 * Vector2::new(angle.cos(), angle.sin())
+            })
+        });
+        let best = grid
+            .min_by(|x, y| objective(*x).total_cmp(&objective(*y)))
+            .unwrap();
+        assert!(
+            objective(found) <= objective(best) * (1.0 + 1e-12),
+            "case {case}"
+        );
+        assert!(
+            (found - best).norm() < 0.02,
+            "case {case}: {found} and {best}"
+        );
+    }
 }
 
 #[test]
@@ -200,33 +254,55 @@ fn the_default_lambda_of_glm_is_the_papers() {
     assert!(by_default.ucb > by_default.lcb && by_default.ucb < 1.0);
 }
 
-/// Refitting as data arrive gives what one fit on all data gives.
+/// Refitting as data arrive, in 2,000 updates, gives what one fit on all data gives.
 #[test]
 fn growing_data_and_all_data_at_once_agree() {
-    let case = &CASES[2];
     let instance = pricing(2);
-    let all = labeled(case);
-    let (mut grown, mut at_once) = (
-        Logistic::new(&instance, LogisticParameters::default()),
-        Logistic::new(&instance, LogisticParameters::default()),
-    );
-    let mut data = LabeledData::new(2);
-    for observation in all.since(0) {
-        data.push(
-            &context(0, observation.features),
-            observation.action,
-            observation.converted,
-        );
-        grown.fit(&data, 0.05);
-    }
-    at_once.fit(&all, 0.05);
-    let (mut x, mut y) = ([Bounds::UNKNOWN; 4], [Bounds::UNKNOWN; 4]);
-    for theta in [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]] {
-        grown.bounds(&context(0, &theta), &mut x);
-        at_once.bounds(&context(0, &theta), &mut y);
-        for (x, y) in x.iter().zip(&y) {
-            assert_abs_diff_eq!(x.lcb, y.lcb, epsilon = 1e-10);
-            assert_abs_diff_eq!(x.ucb, y.ucb, epsilon = 1e-10);
+    let glm = |link| {
+        OracleSpec::Glm(GlmParameters {
+            link,
+            lambda: Some(1.0),
+            gamma: Some(0.5),
+            kappa: None,
+            radius_scale: 1.0,
+        })
+    };
+    let logistic = LogisticParameters {
+        gamma: Some(0.5),
+        kappa: Some(8.0),
+        ..LogisticParameters::default()
+    };
+    let specs = [
+        OracleSpec::Armed { radius_scale: 1.0 },
+        OracleSpec::ArmedByStep { radius_scale: 1.0 },
+        glm(Link::Linear),
+        glm(Link::Logistic),
+        OracleSpec::Logistic(logistic),
+    ];
+    let mut rng = common::rng(8);
+    for spec in specs {
+        let config = spec.check("oracle", &instance).unwrap();
+        let build = || config.build(&instance, 200, common::rng(1));
+        let (mut grown, mut at_once) = (build(), build());
+        let mut data = LabeledData::new(2);
+        for n in 0..2000 {
+            let theta: [f64; 2] = [rng.random(), rng.random()];
+            let action = rng.random_range(1..=4usize);
+            // A true parameter outside the unit ball, so that the projection is at work.
+            let rho = sigmoid(2.0 * theta[0] + theta[1] - action as f64);
+            data.push(&context(n % 3, &theta), action, rng.random::<f64>() < rho);
+            grown.fit(&data, 0.05);
+        }
+        at_once.fit(&data, 0.05);
+        let (mut x, mut y) = ([Bounds::UNKNOWN; 4], [Bounds::UNKNOWN; 4]);
+        for theta in [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]] {
+            grown.bounds(&context(0, &theta), &mut x);
+            at_once.bounds(&context(0, &theta), &mut y);
+            for (x, y) in x.iter().zip(&y) {
+                assert_abs_diff_eq!(x.lcb, y.lcb, epsilon = 1e-9);
+                assert_abs_diff_eq!(x.ucb, y.ucb, epsilon = 1e-9);
+                assert_ne!(*x, Bounds::UNKNOWN);
+            }
         }
     }
 }
