@@ -24,7 +24,7 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
-    /// List the study files that come with the program, or print one, ready to edit.
+    /// List the study files that come with the program with their oracles, or print one, ready to edit.
     Presets {
         /// The preset to print.
         name: Option<String>,

@@ -14,7 +14,7 @@ use clap::Parser;
 
 use crate::dp::BackendError;
 use crate::error::{InputError, OutputError};
-use crate::study::{PRESETS, preset};
+use crate::study::{PRESETS, Study, preset};
 use args::{Cli, Command};
 
 /// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
@@ -58,7 +58,10 @@ fn presets(name: Option<&str>) -> anyhow::Result<()> {
     let Some(name) = name else {
         let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
         for preset in PRESETS {
-            writeln!(out, "{:<width$}  {}", preset.name, preset.title())?;
+            let study = Study::from_document(&machine::open_study(None, Some(preset.name))?)?;
+            let oracles: Vec<String> = study.oracles().into_iter().map(|(name, _)| name).collect();
+            let (name, title) = (preset.name, preset.title());
+            writeln!(out, "{name:<width$}  {:<13}  {title}", oracles.join(", "))?;
         }
         return Ok(());
     };

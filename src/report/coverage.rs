@@ -53,13 +53,15 @@ pub fn table(rows: &[Coverage]) -> String {
 /// `coverage.svg`: the share of data sets whose pairs are all covered, against the level asked for.
 pub fn coverage_chart(title: &str, delta: f64, oracles: &[(String, Vec<Coverage>)]) -> Chart {
     let mut series: Vec<Series> = Vec::new();
-    for (name, rows) in oracles {
-        series.push(curve(format!("{name}: all pairs"), rows, |c| c.all));
-        series.push(curve(format!("{name}: a pair"), rows, |c| c.pairs));
+    for (i, (name, rows)) in oracles.iter().enumerate() {
+        let all = curve(format!("{name}: all pairs"), rows, |c| c.all);
+        let pair = curve(format!("{name}: a pair"), rows, |c| c.pairs);
+        series.extend([all.with_style(i, 0), pair.with_style(i, 1)]);
     }
     let level = |c: &Coverage| Point::new(c.observations as f64, 1.0 - delta);
     let rows = oracles.first().map_or(&[][..], |(_, rows)| rows);
-    series.push(Series::new("1 - delta", rows.iter().map(level).collect()));
+    let level = Series::new("1 - delta", rows.iter().map(level).collect());
+    series.push(level.with_style(oracles.len(), 2));
     Chart {
         title: title.into(),
         x: AxisName::log("observations"),
@@ -71,9 +73,10 @@ pub fn coverage_chart(title: &str, delta: f64, oracles: &[(String, Vec<Coverage>
 /// `width.svg`: mean width of the bounds and mean error of the estimates.
 pub fn width_chart(title: &str, oracles: &[(String, Vec<Coverage>)]) -> Chart {
     let mut series = Vec::new();
-    for (name, rows) in oracles {
-        series.push(curve(format!("{name}: width"), rows, |c| c.width));
-        series.push(curve(format!("{name}: error"), rows, |c| c.error));
+    for (i, (name, rows)) in oracles.iter().enumerate() {
+        let width = curve(format!("{name}: width"), rows, |c| c.width);
+        let error = curve(format!("{name}: error"), rows, |c| c.error);
+        series.extend([width.with_style(i, 0), error.with_style(i, 1)]);
     }
     Chart {
         title: title.into(),
