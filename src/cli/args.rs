@@ -16,7 +16,8 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a study: print a table of regrets and write episodes.csv, summary.csv, regret.svg, study.toml, run.json.
+    /// Run a study: print a table of regrets and write episodes.csv, summary.csv, steps.csv,
+    /// actions.csv, regret.svg, study.toml, run.json.
     Simulate(SimulateArgs),
     /// Compute the optimum of an instance with conversion probabilities known.
     Solve(SolveArgs),

@@ -53,6 +53,14 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         report::csv::summary(&names, &regrets).as_bytes(),
     )?;
     folder.write(
+        "steps.csv",
+        report::csv::steps(&outcome.policies).as_bytes(),
+    )?;
+    folder.write(
+        "actions.csv",
+        report::csv::actions(&outcome.policies).as_bytes(),
+    )?;
+    folder.write(
         "regret.svg",
         report::plot::regret(&title, &names, &regrets)
             .svg()

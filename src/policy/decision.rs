@@ -1,6 +1,6 @@
 //! One decision: equation (3) of the paper, with the tie rule.
 
-use crate::dp::{Coefficients, ValueTable};
+use crate::dp::{Coefficients, ContextSample, ValueTable};
 use crate::model::{Context, Instance};
 use crate::oracle::{Bounds, Oracle};
 
@@ -31,6 +31,24 @@ pub fn best_action(
         }
     }
     best
+}
+
+/// [`best_action`] for an entry of a sample whose coefficients are known.
+pub fn best_entry_action(
+    sample: &ContextSample,
+    coefficients: &Coefficients,
+    entry: usize,
+    next: &[f64],
+    budget: u32,
+    reward_max: f64,
+) -> usize {
+    let first = entry * sample.actions();
+    let offers = (1..=sample.actions()).map(|a| {
+        let pair = first + a - 1;
+        let (gain, lcb) = (coefficients.gain[pair], coefficients.lcb[pair]);
+        (gain, lcb, sample.rewards()[pair], sample.cost(entry, a))
+    });
+    best_action(offers, next, budget, reward_max)
 }
 
 /// Decides with an oracle's bounds and a value table. Keeps its scratch space between decisions.

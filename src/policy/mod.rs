@@ -13,7 +13,7 @@ use crate::dp::{PlanRequest, ValueTable};
 use crate::model::{Context, EpisodeContexts};
 use crate::oracle::Oracle;
 
-pub use decision::{Decider, best_action};
+pub use decision::{Decider, best_action, best_entry_action};
 pub use mimic_opt_dp::MimicOptDp;
 pub use reserved::ReservedEpisodes;
 pub use simple::{Clairvoyant, Fixed, Myopic, Random};

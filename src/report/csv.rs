@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::dp::ValueTable;
-use crate::sim::{FinishedWave, RegretSummary, cumulative_regret};
+use crate::sim::{FinishedWave, PolicyOutcome, RegretSummary, cumulative_regret};
 
 /// The header of `episodes.csv`.
 pub const EPISODES_HEADER: &str =
@@ -53,6 +53,44 @@ pub fn summary(names: &[&str], regrets: &[RegretSummary]) -> String {
                 point.standard_error,
                 point.lower(),
                 point.upper(),
+            )
+            .expect("writing to a string");
+        }
+    }
+    text
+}
+
+/// `steps.csv`: mean budget left at the start of each step over the last quarter of the episodes; step H + 1 is the
+/// end of the episode.
+pub fn steps(policies: &[PolicyOutcome]) -> String {
+    let mut text = String::from("policy,step,budget_left,standard_error\n");
+    for policy in policies {
+        let name = quoted(&policy.name);
+        for (h, left) in (1..).zip(policy.budget_use.left()) {
+            writeln!(text, "{name},{h},{},{}", left.mean, left.standard_error)
+                .expect("writing to a string");
+        }
+    }
+    text
+}
+
+/// `actions.csv`: what each greedy policy's last plan offers at (step, budget), beside what the optimal policy offers.
+pub fn actions(policies: &[PolicyOutcome]) -> String {
+    let mut text = String::from(
+        "policy,step,budget,mean_action,offer_share,optimal_mean_action,optimal_offer_share\n",
+    );
+    for policy in policies {
+        let name = quoted(&policy.name);
+        let Some(map) = &policy.offers else { continue };
+        let cells = map
+            .steps
+            .iter()
+            .flat_map(|h| map.budgets.iter().map(move |b| (h + 1, b)));
+        for ((h, b), (learnt, optimal)) in cells.zip(map.learnt.iter().zip(&map.optimal)) {
+            writeln!(
+                text,
+                "{name},{h},{b},{},{},{},{}",
+                learnt.mean_action, learnt.share, optimal.mean_action, optimal.share
             )
             .expect("writing to a string");
         }

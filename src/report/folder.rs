@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::error::OutputError;
 
 /// The files of a study's results; the first one found marks a folder as occupied.
-pub const RESULT_FILES: [&str; 5] = [
+pub const RESULT_FILES: [&str; 7] = [
     "episodes.csv",
     "summary.csv",
+    "steps.csv",
+    "actions.csv",
     "regret.svg",
     "study.toml",
     "run.json",

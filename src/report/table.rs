@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::sim::{BAND, Optimum, Outcome, RegretSummary};
+use crate::sim::{BAND, Optimum, Outcome, RegretSummary, evenly_spaced};
 use crate::study::Study;
 
 /// The result of a study: a headline and one line per policy.
@@ -83,16 +83,7 @@ const BUDGETS_SHOWN: usize = 24;
 /// Optimal values per budget.
 pub fn optimum(headline: &str, optimum: &Optimum) -> String {
     let values = optimum.table.row(0);
-    let last = values.len() - 1;
-    let shown: Vec<usize> = if values.len() <= BUDGETS_SHOWN {
-        (0..values.len()).collect()
-    } else {
-        let mut picked: Vec<usize> = (0..BUDGETS_SHOWN)
-            .map(|i| i * last / (BUDGETS_SHOWN - 1))
-            .collect();
-        picked.dedup();
-        picked
-    };
+    let shown = evenly_spaced(values.len(), BUDGETS_SHOWN);
     let mut text = format!("{headline}\n\n");
     let mut header = vec!["budget".to_string(), "opt".to_string()];
     if optimum.estimate.is_some() {

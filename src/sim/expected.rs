@@ -2,7 +2,7 @@
 
 use crate::dp::{Coefficients, ContextSample};
 use crate::model::Instance;
-use crate::policy::{Plan, best_action};
+use crate::policy::{Plan, best_entry_action};
 
 /// Evaluates plans against the truth.
 #[derive(Debug)]
@@ -74,17 +74,8 @@ impl Evaluator {
         };
         match plan {
             Plan::Greedy { u_hat, .. } => {
-                let offers = (1..=actions).map(|a| {
-                    let (reward, cost) = offer(a);
-                    let pair = first + a - 1;
-                    (
-                        coefficients.gain[pair],
-                        coefficients.lcb[pair],
-                        reward,
-                        cost,
-                    )
-                });
-                match best_action(offers, u_hat.row(h + 1), budget, self.reward_max) {
+                let (next, r_max) = (u_hat.row(h + 1), self.reward_max);
+                match best_entry_action(&self.law, coefficients, entry, next, budget, r_max) {
                     0 => 0.0,
                     a => gain_of(a),
                 }

@@ -1,20 +1,24 @@
 //! Studies: episodes x replications x policies on common random numbers, the optimum they are measured against, and
 //! the regret that comes out.
 
+mod budget_use;
 mod coverage;
 mod expected;
 mod fluid;
 mod influence;
+mod offers;
 mod optimum;
 mod regret;
 mod run;
 mod streams;
 mod world;
 
+pub use budget_use::BudgetUse;
 pub use coverage::{Coverage, CoverageSetting, coverage, growing_sizes};
 pub use expected::Evaluator;
 pub use fluid::fluid_bounds;
 pub use influence::standard_errors;
+pub use offers::{Offer, OfferMap, OfferSurvey, evenly_spaced};
 pub use optimum::{Estimate, Optimum};
 pub use regret::{BAND, MeanAndError, RegretSummary, cumulative_regret};
 pub use run::{FinishedWave, Observer, Outcome, Phases, PolicyOutcome, RunError, run};

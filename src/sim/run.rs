@@ -10,7 +10,8 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::expected::Evaluator;
-use super::{EpisodeOutcome, Optimum, Purpose, Streams, World};
+use super::{BudgetUse, EpisodeOutcome, OfferMap, OfferSurvey};
+use super::{Optimum, Purpose, Streams, World};
 use crate::dp::cpu::Dense;
 use crate::dp::{Backend, BackendError, PlanRequest};
 use crate::error::OutputError;
@@ -43,6 +44,10 @@ pub struct PolicyOutcome {
     pub name: String,
     /// Outcomes, `[replication][episode]`.
     pub episodes: Vec<Vec<EpisodeOutcome>>,
+    /// Budget left by step.
+    pub budget_use: BudgetUse,
+    /// What its last plan offers, where that is a greedy one.
+    pub offers: Option<OfferMap>,
     /// Wall time of the policy.
     pub elapsed: Duration,
 }
@@ -70,6 +75,7 @@ struct Replication {
     outcomes: Vec<EpisodeOutcome>,
     plan_changed: bool,
     expected: Option<Vec<f64>>,
+    left: Vec<u64>,
 }
 
 /// Sees a study's results as they come.
@@ -136,6 +142,8 @@ pub fn run(
     for (number, policy) in study.policies.iter().enumerate() {
         let start = Instant::now();
         let mut episodes = Vec::with_capacity(study.replications);
+        let mut budget_use = BudgetUse::new(study.episodes, study.instance.horizon());
+        let mut offers = OfferSurvey::new(&study.instance, &streams);
         let per_wave = (WAVE_BYTES / policy.config.bytes_per_replication(&place).max(1)).max(1);
         for first in (0..study.replications).step_by(per_wave) {
             let wave = first..(first + per_wave).min(study.replications);
@@ -143,6 +151,8 @@ pub fn run(
                 .map(|r| Replication::new(policy, number, &place, &streams, r as u64))
                 .collect();
             run_wave(study, &budgets, &mut wave, backend, &mut phases, observer)?;
+            wave.iter().for_each(|r| budget_use.add(&r.left));
+            offers.add(&wave.iter().map(|r| r.policy.as_ref()).collect::<Vec<_>>());
             episodes.extend(wave.into_iter().map(|replication| replication.outcomes));
             observer.wave(&FinishedWave {
                 policy: &policy.name,
@@ -155,6 +165,8 @@ pub fn run(
         policies.push(PolicyOutcome {
             name: policy.name.clone(),
             episodes,
+            budget_use,
+            offers: offers.finish(&optimum),
             elapsed: start.elapsed(),
         });
     }
@@ -177,6 +189,7 @@ fn run_wave(
 ) -> Result<(), BackendError> {
     let instance = &study.instance;
     let evaluator = evaluator_of(study, wave);
+    let counted = BudgetUse::new(study.episodes, instance.horizon()).first_episode();
     for (episode, &b_t) in (1..).zip(budgets) {
         if let Some(evaluator) = &evaluator {
             timed(&mut phases.expected, || {
@@ -192,6 +205,10 @@ fn run_wave(
                     expected,
                     ..outcome
                 });
+                if episode >= counted {
+                    let left = r.left.iter_mut().zip(r.world.left());
+                    left.for_each(|(sum, left)| *sum += u64::from(*left));
+                }
             });
         });
         timed(&mut phases.fit, || {
@@ -245,6 +262,7 @@ impl Replication {
             outcomes: Vec::with_capacity(place.episodes),
             plan_changed: true,
             expected: None,
+            left: vec![0; place.instance.horizon() + 1],
         }
     }
 

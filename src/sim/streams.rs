@@ -18,6 +18,8 @@ pub enum Purpose {
     Optimum,
     /// What oracles start from; shared by the policies of a replication.
     Oracle,
+    /// Contexts on which the offers of large or continuous laws are averaged; one sample per study.
+    Offers,
     /// A policy's own randomness, by its place in the study.
     Policy(u64),
 }
@@ -44,6 +46,7 @@ impl Streams {
             Purpose::Optimum => (5, 0),
             Purpose::Policy(number) => (6, number),
             Purpose::Oracle => (7, 0),
+            Purpose::Offers => (8, 0),
         };
         let mut key = [0; 32];
         for (bytes, word) in key

@@ -13,6 +13,7 @@ pub struct World {
     contexts_stream: ChaCha8Rng,
     acceptance_stream: ChaCha8Rng,
     contexts: EpisodeContexts,
+    left: Vec<u32>,
 }
 
 /// What an episode brought.
@@ -33,12 +34,18 @@ impl World {
             contexts_stream: streams.of(replication, Purpose::Contexts),
             acceptance_stream: streams.of(replication, Purpose::Acceptance),
             contexts: instance.contexts().empty_episode(),
+            left: vec![0; instance.horizon() + 1],
         }
     }
 
     /// The contexts of the last episode played.
     pub fn contexts(&self) -> &EpisodeContexts {
         &self.contexts
+    }
+
+    /// Budget left before each step of the last episode played, and at its end.
+    pub fn left(&self) -> &[u32] {
+        &self.left
     }
 
     /// Plays one episode from budget `b_t`. Every step uses one acceptance uniform, whether or not it is needed.
@@ -54,6 +61,7 @@ impl World {
         let mut budget = b_t;
         let mut reward = 0.0;
         for step in 0..instance.horizon() {
+            self.left[step] = budget;
             let uniform: f64 = self.acceptance_stream.random();
             let Some(context) = self.contexts.get(step) else {
                 continue;
@@ -66,6 +74,7 @@ impl World {
             }
             policy.observe(&context, action, converted);
         }
+        self.left[instance.horizon()] = budget;
         EpisodeOutcome {
             reward,
             spent: b_t - budget,

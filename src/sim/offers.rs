@@ -1,0 +1,210 @@
+//! What a plan offers at every (step, budget), averaged over the contexts that may arrive there, beside what the
+//! optimal policy offers: the picture of how close a learner has come.
+
+use rayon::prelude::*;
+
+use super::{Optimum, Purpose, Streams};
+use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
+use crate::model::{Context, Instance};
+use crate::oracle::Known;
+use crate::policy::{Plan, Policy, best_entry_action};
+
+/// Steps, and budgets, that a map shows at the most: what an eye can tell apart.
+const SHOWN: usize = 60;
+
+/// Candidates (step, budget, context, action) looked at per plan; laws that would need more are sampled.
+const CANDIDATES: usize = 200_000;
+
+/// Sampled rows at the most, and at the least.
+const ROWS: (usize, usize) = (1000, 4);
+
+/// Plans evaluated at a time, to bound memory.
+const AT_A_TIME: usize = 64;
+
+/// The mean offer at one (step, budget), over arriving contexts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Offer {
+    /// Mean action value (price, wage, bid, or number of the action), the null action counting 0.
+    pub mean_action: f64,
+    /// Share of arriving contexts that are offered anything.
+    pub share: f64,
+}
+
+impl Offer {
+    /// A sum divided by its weight; nothing is offered where nobody arrives.
+    fn over(self, weight: f64) -> Self {
+        if weight > 0.0 {
+            Self {
+                mean_action: self.mean_action / weight,
+                share: self.share / weight,
+            }
+        } else {
+            Self::default()
+        }
+    }
+}
+
+/// Offers over (step, budget), step by step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferMap {
+    /// Steps shown, 0-based.
+    pub steps: Vec<usize>,
+    /// Budgets shown, from 1.
+    pub budgets: Vec<u32>,
+    /// The policy's last plan, averaged over replications: `steps.len() * budgets.len()` offers.
+    pub learnt: Vec<Offer>,
+    /// The optimal policy on the same contexts.
+    pub optimal: Vec<Offer>,
+}
+
+/// Averages the offers of a policy's replications.
+#[derive(Debug)]
+pub struct OfferSurvey<'a> {
+    instance: &'a std::sync::Arc<Instance>,
+    streams: &'a Streams,
+    steps: Vec<usize>,
+    budgets: Vec<u32>,
+    sample: Option<ContextSample>,
+    sums: Vec<Offer>,
+    replications: usize,
+}
+
+impl<'a> OfferSurvey<'a> {
+    /// A survey without plans.
+    pub fn new(instance: &'a std::sync::Arc<Instance>, streams: &'a Streams) -> Self {
+        let budget_max = instance.budgets().max() as usize;
+        let budgets = evenly_spaced(budget_max, SHOWN);
+        Self {
+            instance,
+            streams,
+            steps: evenly_spaced(instance.horizon(), SHOWN),
+            budgets: budgets.into_iter().map(|b| b as u32 + 1).collect(),
+            sample: None,
+            sums: Vec::new(),
+            replications: 0,
+        }
+    }
+
+    /// Adds the plans of a policy's next replications; plans that are not greedy offer nothing to show.
+    pub fn add(&mut self, policies: &[&dyn Policy]) {
+        let Some(Plan::Greedy { oracle, .. }) = policies.first().map(|p| p.plan()) else {
+            return;
+        };
+        let by_step = oracle.depends_on_step();
+        if self.sample.is_none() {
+            self.sample = Some(self.contexts(by_step));
+            self.sums = vec![Offer::default(); self.steps.len() * self.budgets.len()];
+        }
+        for group in policies.chunks(AT_A_TIME) {
+            let offers: Vec<Vec<Offer>> = group
+                .par_iter()
+                .filter_map(|policy| match policy.plan() {
+                    Plan::Greedy { oracle, u_hat } => Some(self.offers(oracle, u_hat)),
+                    _ => None,
+                })
+                .collect();
+            // In the order of the replications, so that threads do not change a bit.
+            for offers in offers {
+                self.replications += 1;
+                for (sum, offer) in self.sums.iter_mut().zip(offers) {
+                    sum.mean_action += offer.mean_action;
+                    sum.share += offer.share;
+                }
+            }
+        }
+    }
+
+    /// The averages beside the optimal policy's offers; `None` where no plan was greedy.
+    pub fn finish(self, optimum: &Optimum) -> Option<OfferMap> {
+        self.sample.as_ref()?;
+        let known = Known::fitted(self.instance.clone());
+        let optimal = self.offers(&known, &optimum.table);
+        let n = self.replications as f64;
+        Some(OfferMap {
+            optimal,
+            learnt: self.sums.into_iter().map(|sum| sum.over(n)).collect(),
+            steps: self.steps,
+            budgets: self.budgets,
+        })
+    }
+
+    /// The law itself where it is small, drawn rows elsewhere.
+    fn contexts(&self, by_step: bool) -> ContextSample {
+        let instance = self.instance;
+        let split = by_step || instance.conversion().depends_on_step();
+        let cells = self.steps.len() * self.budgets.len().max(1) * instance.actions();
+        if instance.contexts().support().len() * cells <= CANDIDATES
+            && let Some(law) = ContextSample::of_law(instance, split)
+        {
+            return law;
+        }
+        let rows = (CANDIDATES / cells).clamp(ROWS.1, ROWS.0);
+        let seen_at = steps_of_the_same_law(instance);
+        let laws = instance.contexts();
+        let mut stream = self.streams.of_study(Purpose::Offers);
+        let mut episode = laws.empty_episode();
+        let mut sample = ContextSample::new(instance, split);
+        for _ in 0..rows {
+            laws.draw(&mut stream, &mut episode);
+            let contexts = (0..instance.horizon()).filter_map(|step| {
+                let context = episode.get(seen_at[step])?;
+                Some(Context { step, ..context })
+            });
+            sample.append(instance, contexts);
+        }
+        sample
+    }
+
+    fn offers(&self, oracle: &dyn BoundSource, u_hat: &ValueTable) -> Vec<Offer> {
+        let Some(sample) = &self.sample else {
+            return Vec::new();
+        };
+        let mut coefficients = Coefficients::default();
+        oracle.fill(sample, &mut coefficients);
+        let reward_max = self.instance.reward_max();
+        let values = self.instance.application().action_values();
+        let mut offers = Vec::with_capacity(self.sums.len());
+        for &h in &self.steps {
+            let contexts = sample.step(h);
+            let arrivals: f64 = contexts.weights.iter().sum();
+            for &b in &self.budgets {
+                let mut offer = Offer::default();
+                for (&entry, &weight) in contexts.entries.iter().zip(&contexts.weights) {
+                    let next = u_hat.row(h + 1);
+                    let entry = entry as usize;
+                    let a = best_entry_action(sample, &coefficients, entry, next, b, reward_max);
+                    if a > 0 {
+                        offer.mean_action += weight * values[a - 1];
+                        offer.share += weight;
+                    }
+                }
+                offers.push(offer.over(arrivals));
+            }
+        }
+        offers
+    }
+}
+
+/// For each step the step whose draw it uses: steps with the same law see the same contexts, so that a map shows how
+/// the plan changes from step to step and not how the draws do. The busiest step draws.
+fn steps_of_the_same_law(instance: &Instance) -> Vec<usize> {
+    let laws = instance.contexts();
+    let mut busiest = std::collections::HashMap::new();
+    for step in 0..instance.horizon() {
+        let best = busiest.entry(laws.law_of(step)).or_insert(step);
+        if laws.no_arrival(step) < laws.no_arrival(*best) {
+            *best = step;
+        }
+    }
+    (0..instance.horizon())
+        .map(|step| busiest[&laws.law_of(step)])
+        .collect()
+}
+
+/// At most `limit` of the numbers 0..count, evenly spaced, the first and the last among them.
+pub fn evenly_spaced(count: usize, limit: usize) -> Vec<usize> {
+    if count <= limit {
+        return (0..count).collect();
+    }
+    (0..limit).map(|i| i * (count - 1) / (limit - 1)).collect()
+}
