@@ -23,6 +23,8 @@ pub enum Command {
     Solve(SolveArgs),
     /// Show how well the bounds of a study's oracles hold as data grow, to choose their radii.
     Calibrate(CalibrateArgs),
+    /// Make a page of results that opens in any browser, offline, with its plots as SVG and PNG beside it.
+    Report(ReportArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit.
@@ -142,6 +144,17 @@ fn probability(text: &str) -> Result<f64, String> {
         Ok(p) if p > 0.0 && p < 1.0 => Ok(p),
         _ => Err("accepted: a number between 0 and 1".into()),
     }
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Results folders, as `simulate --out` writes them; several are compared on one page.
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// The page (FILE.html), or the folder for report.html. Default: DIR, or the folder `report` for several DIRs.
+    #[arg(long, value_name = "FILE_OR_DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// How to compute and print.

@@ -4,6 +4,7 @@ mod args;
 mod calibrate;
 mod devices;
 mod machine;
+mod report;
 mod simulate;
 mod solve;
 
@@ -48,6 +49,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Simulate(args) => simulate::simulate(args),
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
+        Command::Report(args) => report::report(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

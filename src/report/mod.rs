@@ -3,8 +3,11 @@
 pub mod coverage;
 pub mod csv;
 mod folder;
+pub mod html;
 pub mod json;
 pub mod plot;
+pub mod png;
+pub mod results;
 pub mod table;
 
 pub use folder::{GrowingFile, RESULT_FILES, ResultsFolder, write_whole};

@@ -18,10 +18,10 @@ const NAME_LENGTH: usize = 22;
 const NOTE_LENGTH: usize = 26;
 
 /// Okabe and Ito's palette, which colour-blind readers can tell apart; dashes help in print.
-const COLOURS: [&str; 7] = [
+pub(crate) const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
-const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "14 4"];
+pub(crate) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "14 4"];
 
 /// Colour and dash of a series.
 pub(super) fn style(series: &Series, place: usize) -> (&'static str, &'static str) {
@@ -171,15 +171,18 @@ pub(super) fn legend(svg: &mut String, chart: &Chart) {
 }
 
 /// A text that fits beside the plot.
-fn shorten(text: &str, length: usize) -> String {
+pub(super) fn shorten(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.into();
     }
     text.chars().take(length - 1).chain(['…']).collect()
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
+/// Text as XML takes it; control characters, which it never takes, become the mark of what cannot be shown.
+pub(super) fn escape(text: &str) -> String {
+    let unfit = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(unfit, "\u{fffd}")
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
 }

@@ -3,9 +3,14 @@
 mod axis;
 mod chart;
 mod frame;
+mod heat;
+pub mod ramp;
 
 pub use axis::Scale;
 pub use chart::{AxisName, Chart, Point, Series};
+pub use heat::{HeatMap, mean_offer};
+
+pub(crate) use frame::{COLOURS, DASHES};
 
 use crate::sim::{MeanAndError, RegretSummary};
 
@@ -25,6 +30,24 @@ pub fn regret(title: &str, names: &[&str], regrets: &[RegretSummary]) -> Chart {
         title: title.into(),
         x: AxisName::linear("episode"),
         y: AxisName::linear(REGRET),
+        series: series.collect(),
+    }
+}
+
+/// Budget left by step, the end of the episode last.
+pub fn budget_left(title: &str, policies: &[(String, &[MeanAndError])]) -> Chart {
+    let series = policies.iter().map(|(name, left)| {
+        let points = (1..).zip(*left).map(|(h, left)| banded(f64::from(h), left));
+        let end = left.last().map_or(0.0, |end| end.mean);
+        Series::new(name, points.collect()).with_note(format!("{end:.2} left at the end"))
+    });
+    Chart {
+        title: title.into(),
+        x: AxisName {
+            from_zero: false,
+            ..AxisName::linear("step (the last point is the end of the episode)")
+        },
+        y: AxisName::linear("budget left at the start of the step (units)"),
         series: series.collect(),
     }
 }

@@ -1,0 +1,75 @@
+//! `cbwk-gpu report`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::args::ReportArgs;
+use crate::error::{InputError, OutputError};
+use crate::report::html::Report;
+use crate::report::results::Results;
+use crate::report::write_whole;
+
+/// Runs the command.
+pub fn report(args: &ReportArgs) -> anyhow::Result<()> {
+    for (i, folder) in args.folders.iter().enumerate() {
+        let real = std::fs::canonicalize(folder).ok();
+        let same = |other: &PathBuf| real.is_some() && std::fs::canonicalize(other).ok() == real;
+        if args.folders[..i].iter().any(same) {
+            return Err(InputError::Option {
+                option: folder.display().to_string(),
+                message: "the same folder twice; accepted: each results folder once".into(),
+            }
+            .into());
+        }
+    }
+    let runs: Vec<Results> = args
+        .folders
+        .iter()
+        .map(|folder| Results::read(folder))
+        .collect::<Result<_, _>>()?;
+    let report = Report::new(runs);
+
+    let page = page_path(args);
+    if let Some(folder) = page
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        std::fs::create_dir_all(folder).map_err(|error| OutputError::unwritable(folder, error))?;
+    }
+    let stem = page.file_stem().unwrap_or_default().to_string_lossy();
+    let mut beside = Vec::new();
+    for (name, svg, png) in report.pictures() {
+        for (kind, content) in [("svg", svg.as_bytes()), ("png", &png)] {
+            let file = page.with_file_name(format!("{stem}-{name}.{kind}"));
+            write_whole(&file, content)?;
+            beside.extend(file.file_name().map(PathBuf::from));
+        }
+    }
+    write_whole(&page, report.page(&beside).as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "report in {}", page.display())?;
+    writeln!(out, "pictures beside it: {}", names(&beside))?;
+    Ok(())
+}
+
+/// Where the page goes: `--out` if it names an HTML file, `report.html` in `--out` or in the folder reported on; in
+/// the folder `report` where several are compared.
+fn page_path(args: &ReportArgs) -> PathBuf {
+    let folder = match &args.out {
+        Some(out) if is_html(out) && !out.is_dir() => return out.clone(),
+        Some(out) => out.clone(),
+        None if args.folders.len() == 1 => args.folders[0].clone(),
+        None => PathBuf::from("report"),
+    };
+    folder.join("report.html")
+}
+
+fn is_html(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"))
+}
+
+fn names(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+    names.join(", ")
+}

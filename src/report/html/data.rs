@@ -1,0 +1,175 @@
+//! What the page shows, as JSON: summaries only, so that a page stays small whatever the study's size.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use super::super::plot::{COLOURS, DASHES, ramp};
+use super::super::results::{PolicyResults, Results};
+use super::Report;
+use crate::sim::{BAND, MeanAndError, Offer, evenly_spaced};
+
+/// Points of a curve that are embedded: evenly spaced ones, and ones for a logarithmic axis.
+const POINTS: (usize, usize) = (400, 200);
+
+/// Colours of the heat map's scale; the page takes the nearest.
+const RAMP: usize = 101;
+
+/// Fields of `run.json` that are shown as they are.
+const SHOWN: [&str; 18] = [
+    "version",
+    "command",
+    "seed",
+    "backend",
+    "adapter",
+    "driver",
+    "precision",
+    "threads",
+    "episodes",
+    "horizon",
+    "replications",
+    "delta",
+    "seconds",
+    "peak_memory_bytes",
+    "opt",
+    "opt_rows",
+    "opt_standard_error",
+    "fluid_bound",
+];
+
+/// All data of a report.
+pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
+    let mut series = Vec::new();
+    let mut runs = Vec::new();
+    for (number, (run, label)) in report.runs.iter().zip(&report.labels).enumerate() {
+        // Most policies are compared with the same optimal offers; each distinct one is embedded once.
+        let mut optimal: Vec<&[Offer]> = Vec::new();
+        for policy in &run.policies {
+            let name = report.series_name(number, &policy.name);
+            series.push(policy_json(policy, number, &name, &mut optimal));
+        }
+        runs.push(run_json(run, label, &optimal));
+    }
+    let colours = (0..RAMP).map(|i| ramp::colour(i as f64 / (RAMP - 1) as f64));
+    json!({
+        "band": BAND,
+        "colours": COLOURS.len(),
+        "dashes": DASHES,
+        "ramp": colours.collect::<Vec<_>>(),
+        "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
+        "runs": runs,
+        "series": series,
+    })
+}
+
+fn run_json(run: &Results, label: &str, optimal: &[&[Offer]]) -> Value {
+    let shown = SHOWN.iter().filter_map(|key| {
+        let value = run.run.get(key)?;
+        Some((key.to_string(), value.clone()))
+    });
+    json!({
+        "label": label,
+        "folder": run.folder.to_string_lossy(),
+        "name": run.name,
+        "action": run.action,
+        "study": run.study,
+        "run": shown.collect::<Map<_, _>>(),
+        "optimal": optimal.iter().map(|offers| offers_json(offers)).collect::<Vec<_>>(),
+    })
+}
+
+fn policy_json<'a>(
+    policy: &'a PolicyResults,
+    run: usize,
+    name: &str,
+    optimal: &mut Vec<&'a [Offer]>,
+) -> Value {
+    let regret = &policy.regret;
+    let shown = episodes_shown(regret.cumulative.len());
+    let at = |value: &dyn Fn(&MeanAndError) -> f64| -> Vec<f64> {
+        shown
+            .iter()
+            .map(|&t| value(&regret.cumulative[t]))
+            .collect()
+    };
+    let offers = policy.offers.as_ref().filter(|map| !map.budgets.is_empty());
+    let offers = offers.map(|map| {
+        let known = optimal.iter().position(|offers| *offers == map.optimal);
+        let place = known.unwrap_or_else(|| {
+            optimal.push(&map.optimal);
+            optimal.len() - 1
+        });
+        json!({
+            "steps": map.steps.iter().map(|h| h + 1).collect::<Vec<_>>(),
+            "budgets": map.budgets,
+            "learnt": offers_json(&map.learnt),
+            "optimal": place,
+        })
+    });
+    json!({
+        "run": run,
+        "policy": policy.name,
+        "name": name,
+        "episode": shown.iter().map(|t| t + 1).collect::<Vec<_>>(),
+        "mean": at(&|p| p.mean),
+        "error": at(&|p| p.standard_error),
+        "mean_reward": regret.mean_reward,
+        "share_of_opt": regret.share_of_opt,
+        "slope": policy.slope,
+        "left": policy.left.iter().map(|p| p.mean).collect::<Vec<_>>(),
+        "left_error": policy.left.iter().map(|p| p.standard_error).collect::<Vec<_>>(),
+        "offers": offers,
+    })
+}
+
+/// Mean actions and shares, rounded to what a colour or a tooltip can show.
+fn offers_json(offers: &[Offer]) -> Value {
+    let rounded = |x: f64| format!("{x:.4e}").parse::<f64>().unwrap_or(x);
+    json!({
+        "mean": offers.iter().map(|o| rounded(o.mean_action)).collect::<Vec<_>>(),
+        "share": offers.iter().map(|o| rounded(o.share)).collect::<Vec<_>>(),
+    })
+}
+
+/// Episodes (0-based) of a curve that are embedded: all, or enough for a linear and for a logarithmic axis.
+fn episodes_shown(episodes: usize) -> Vec<usize> {
+    let (even, geometric) = POINTS;
+    if episodes <= even + geometric {
+        return (0..episodes).collect();
+    }
+    let mut shown = evenly_spaced(episodes, even);
+    shown.extend((0..geometric).map(|i| {
+        let power = i as f64 / (geometric - 1) as f64;
+        ((episodes as f64).powf(power) as usize).clamp(1, episodes) - 1
+    }));
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
+
+/// JSON that can stand inside a script element: no `<` is left that could end it or open a comment.
+pub(super) fn embedded(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_json_cannot_leave_its_element() {
+        let hostile = json!({ "name": "</script><!--<script> \"'\\ \u{2028} é 語" });
+        let text = embedded(&hostile);
+        assert!(!text.contains('<'));
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), hostile);
+    }
+
+    #[test]
+    fn long_curves_keep_their_ends_and_their_start() {
+        assert_eq!(episodes_shown(600), (0..600).collect::<Vec<_>>());
+        let shown = episodes_shown(100_000);
+        assert!(shown.len() <= 600 && shown.is_sorted());
+        assert_eq!((shown[0], shown[1], shown[2]), (0, 1, 2));
+        assert_eq!(shown.last(), Some(&99_999));
+    }
+}

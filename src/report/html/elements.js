@@ -1,0 +1,106 @@
+// Small tools that everything else uses: the data, elements, numbers, ticks, and what is shown.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/** An HTML element; values of attributes that are functions are listeners. */
+function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** An SVG element. */
+function shape(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  // Names and other texts only ever enter the page as text nodes.
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+const byId = (id) => document.getElementById(id);
+
+/** Colour and dash of series number i, as in the pictures beside the page. */
+const colourOf = (i) => `var(--c${i % data.colours})`;
+const dashOf = (i) => data.dashes[i % data.dashes.length];
+
+/** A short line in a series' colour and dash. */
+function swatch(i) {
+  const line = shape("line", { x1: 1, x2: 27, y1: 5, y2: 5, "stroke-width": 3, "stroke-dasharray": dashOf(i) });
+  line.style.stroke = colourOf(i);
+  return shape("svg", { class: "swatch", width: 28, height: 10, "aria-hidden": "true" }, line);
+}
+
+/** A number for people: enough digits to tell values of its size, or of the size `like`, apart. */
+function number(x, like = x) {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  const size = Math.abs(like);
+  if (size >= 1e7 || (size > 0 && size < 1e-3)) return x.toExponential(2);
+  return x.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3);
+}
+
+/** Numbers of one column, with the same decimals. */
+function column(values) {
+  const size = Math.max(...values.filter((v) => v !== null).map(Math.abs), 0);
+  const decimals = size >= 1000 ? 1 : size >= 10 || size === 0 ? 2 : Math.min(6, 3 - Math.floor(Math.log10(size)));
+  return values.map((v) => (v === null ? "–" : v.toFixed(decimals)));
+}
+
+const percent = (x) => (x === null ? "–" : `${(100 * x).toFixed(1)}%`);
+
+/** Round ticks that cover low..high: { low, high, ticks, label }. */
+function linearTicks(low, high, count, tight) {
+  const span = high > low ? high - low : 1;
+  const raw = span / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw * (1 - 1e-9)) ?? 10 * power;
+  const slack = tight ? 1e-9 : 0;
+  const first = tight ? Math.ceil(low / step - slack) : Math.floor(low / step);
+  const last = tight ? Math.floor((low + span) / step + slack) : Math.ceil((low + span) / step);
+  const ticks = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+  const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(step))));
+  const more = (step * 10 ** decimals) % 1 > 1e-9 ? 1 : 0;
+  const label = (t) => (Math.abs(t) < step * 1e-9 ? "0" : t.toFixed(decimals + more).replace("-", "−"));
+  return tight
+    ? { low, high: low + span, ticks, label }
+    : { low: first * step, high: last * step, ticks, label };
+}
+
+function logTicks(low, high, count) {
+  if (!(high > low)) high = 10 * low;
+  const decades = Math.log10(high / low);
+  const digits = decades < count / 3 ? [1, 2, 5] : [1];
+  const stride = Math.max(1, Math.ceil(decades / count));
+  const ticks = [];
+  for (let p = Math.floor(Math.log10(low)) - 1; p <= Math.ceil(Math.log10(high)); p++) {
+    if (digits.length === 3 || p % stride === 0) ticks.push(...digits.map((d) => Number(`${d}e${p}`)));
+  }
+  const shown = ticks.filter((t) => t >= low * (1 - 1e-9) && t <= high * (1 + 1e-9));
+  return { low, high, ticks: shown, label: (t) => (t >= 1e-4 && t < 1e7 ? String(t) : t.toExponential(0)) };
+}
+
+/** Buttons of which one is pressed. */
+function choice(label, options, current, choose) {
+  const buttons = options.map(([value, text]) =>
+    el("button", { type: "button", "data-value": value, click: () => press(value) }, text));
+  const mark = (value) => buttons.forEach((b) => b.setAttribute("aria-pressed", b.dataset.value === value));
+  const press = (value) => { mark(value); choose(value); };
+  mark(current);
+  return el("div", { class: "choice", role: "group", "aria-label": label },
+    el("span", { "aria-hidden": "true" }, label), ...buttons);
+}
+
+/** Which series are shown, and who wants to know when that changes. */
+const shown = {
+  hidden: new Set(),
+  listeners: [],
+  has: (i) => !shown.hidden.has(i),
+  toggle(i) {
+    if (!shown.hidden.delete(i)) shown.hidden.add(i);
+    shown.listeners.forEach((listener) => listener());
+  },
+};

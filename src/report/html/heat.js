@@ -1,0 +1,163 @@
+// Heat maps over (step, budget): what a policy's last plan offers beside what the optimal policy offers.
+
+function heatMaps() {
+  const planning = data.series.filter((s) => s.offers);
+  if (!planning.length) {
+    byId("offers-bar").hidden = true;
+    byId("offers-lead").textContent =
+      "These results hold no plans to show: none of the policies plans, or the folder was written by an earlier version.";
+    return;
+  }
+  // A policy that differs from the optimal one is the more interesting start.
+  const optimalOf = (s) => data.runs[s.run].optimal[s.offers.optimal];
+  const differs = (s) => s.offers.learnt.mean.some((m, k) => m !== optimalOf(s).mean[k]);
+  let series = planning.find(differs) ?? planning[0];
+  let metric = "mean";
+  let cell = null;
+  let panels = [];
+
+  const select = el("select", { id: "offers-policy", change: (e) => { series = planning[e.target.value]; start(); } },
+    ...planning.map((s, k) => el("option", { value: k, selected: s === series }, s.name)));
+  byId("offers-bar").append(
+    el("label", { for: "offers-policy" }, "Policy"), select,
+    choice("Show", [["mean", "mean offer"], ["share", "share offered"]], metric, (m) => { metric = m; start(); }));
+
+  const valueOf = (offers, k) => metric === "share" ? offers.share[k]
+    : offers.share[k] > 1e-12 ? offers.mean[k] / offers.share[k] : null;
+
+  function start() {
+    const action = data.runs[series.run].action;
+    byId("offers-lead").textContent = metric === "mean"
+      ? `Mean ${action} that the plan after the last episode offers at each step and budget left, over the contexts that are offered one, averaged over replications.`
+      : "Share of arriving contexts that the plan after the last episode makes an offer to, averaged over replications.";
+    cell = null;
+    draw();
+  }
+
+  function draw() {
+    const { steps, budgets, learnt } = series.offers;
+    const optimal = optimalOf(series);
+    const values = [learnt, optimal].map((offers) => offers.mean.map((_, k) => valueOf(offers, k)));
+    const known = values.flat().filter((v) => v !== null);
+    let [low, high] = metric === "share" ? [0, 1] : [Math.min(...known), Math.max(...known)];
+    if (!(low < high)) [low, high] = Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
+    const colour = (v) => v === null ? "var(--none)"
+      : data.ramp[Math.round((v - low) / (high - low) * (data.ramp.length - 1))];
+    const host = byId("offers-panels");
+    const names = [`${series.name} (learnt)`, "optimal policy"];
+    // Both are in place before either is drawn, so that each knows its width.
+    const figures = names.map((name) => el("figure", {}, el("figcaption", {}, name)));
+    host.replaceChildren(...figures);
+    panels = values.map((list, k) => panel(figures[k], names[k], steps, budgets, list, colour));
+    scale(low, high, known.length < 2 * steps.length * budgets.length);
+    read();
+  }
+
+  function panel(figure, name, steps, budgets, values, colour) {
+    const stage = el("div", {
+      class: "plot", tabindex: 0, role: "group", "aria-label": `${name}: heat map. Arrow keys read the values.`,
+      pointermove: (e) => point(e), pointerdown: (e) => point(e), pointerleave: () => { cell = null; read(); },
+      keydown: (e) => key(e),
+    });
+    figure.append(stage);
+    const width = Math.max(260, stage.clientWidth || 400);
+    const height = Math.round(Math.max(200, Math.min(320, width * 0.62)));
+    const frame = { left: 22 + 8 * String(budgets.at(-1)).length + 12, right: width - 6, top: 6, bottom: height - 42 };
+    const w = (frame.right - frame.left) / steps.length;
+    const h = (frame.bottom - frame.top) / budgets.length;
+    const corner = (i, j) => [frame.left + i * w, frame.bottom - (j + 1) * h];
+    const cells = shape("g", { "shape-rendering": "crispEdges" });
+    steps.forEach((_, i) => budgets.forEach((_, j) => {
+      const [x, y] = corner(i, j);
+      const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: w.toFixed(2), height: h.toFixed(2) });
+      rect.style.fill = colour(values[i * budgets.length + j]);
+      cells.append(rect);
+    }));
+    const mark = shape("rect", { class: "mark", width: w, height: h, visibility: "hidden" });
+    const some = (count, limit) => count <= limit ? Array.from({ length: count }, (_, i) => i)
+      : Array.from({ length: limit }, (_, i) => Math.floor(i * (count - 1) / (limit - 1)));
+    stage.append(shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name },
+      cells,
+      shape("rect", { class: "edge", x: frame.left, y: frame.top, width: w * steps.length, height: h * budgets.length }),
+      ...some(steps.length, width < 340 ? 5 : 7).map((i) => shape("text",
+        { x: corner(i, 0)[0] + w / 2, y: frame.bottom + 17, "text-anchor": "middle" }, String(steps[i]))),
+      ...some(budgets.length, 6).map((j) => shape("text",
+        { x: frame.left - 6, y: corner(0, j)[1] + h / 2 + 4, "text-anchor": "end" }, String(budgets[j]))),
+      shape("text", { class: "name", x: (frame.left + frame.right) / 2, y: height - 6, "text-anchor": "middle" }, "step"),
+      shape("text", {
+        class: "name", "text-anchor": "middle",
+        transform: `translate(13 ${(frame.top + frame.bottom) / 2}) rotate(-90)`,
+      }, "budget left (units)"),
+      mark));
+
+    function point(event) {
+      const box = stage.getBoundingClientRect();
+      const i = Math.floor(((event.clientX - box.left) * width / box.width - frame.left) / w);
+      const j = Math.floor((frame.bottom - (event.clientY - box.top) * height / box.height) / h);
+      cell = i >= 0 && j >= 0 && i < steps.length && j < budgets.length ? [i, j] : null;
+      read();
+    }
+
+    function key(event) {
+      const moves = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+      const last = [steps.length - 1, budgets.length - 1];
+      if (event.key === "Escape") cell = null;
+      else if (event.key === "Home") cell = [0, last[1]];
+      else if (event.key === "End") cell = [last[0], 0];
+      else if (moves[event.key]) {
+        const [i, j] = cell ?? [moves[event.key][0] < 0 ? last[0] + 1 : -1, last[1]];
+        cell = [i, j].map((v, k) => Math.max(0, Math.min(last[k], v + moves[event.key][k])));
+      } else return;
+      event.preventDefault();
+      read();
+    }
+
+    return { values, mark, corner };
+  }
+
+  /** Marks the cell in both panels and says what is offered there. */
+  function read() {
+    const { steps, budgets } = series.offers;
+    const show = (v) => v === null ? "no offer" : metric === "share" ? percent(v) : number(v);
+    for (const { mark, corner } of panels) {
+      mark.setAttribute("visibility", cell ? "visible" : "hidden");
+      if (cell) {
+        const [x, y] = corner(...cell);
+        mark.setAttribute("x", x);
+        mark.setAttribute("y", y);
+      }
+    }
+    const k = cell && cell[0] * budgets.length + cell[1];
+    byId("offers-readout").textContent = cell
+      ? `Step ${steps[cell[0]]}, ${budgets[cell[1]]} left: learnt ${show(panels[0].values[k])}, optimal ${show(panels[1].values[k])}.`
+      : "Point at a cell, or focus a map and use the arrow keys, to read its values.";
+  }
+
+  /** The colour scale, with a box for cells without an offer. */
+  function scale(low, high, someWithout) {
+    const [width, bar] = [420, 300];
+    const action = data.runs[series.run].action;
+    const name = metric === "share" ? "share of contexts offered anything" : `mean ${action} where one is offered`;
+    const slices = data.ramp.map((colour, k) => {
+      const slice = shape("rect", { x: 14 + k * bar / data.ramp.length, y: 4, width: bar / data.ramp.length + 0.5, height: 14 });
+      slice.style.fill = colour;
+      return slice;
+    });
+    const { ticks, label } = linearTicks(low, high, 5, true);
+    const marks = ticks.map((t) => shape("text",
+      { x: 14 + (t - low) / (high - low) * bar, y: 34, "text-anchor": "middle" }, label(t)));
+    const none = shape("rect", { x: bar + 34, y: 4, width: 14, height: 14 });
+    none.style.fill = "var(--none)";
+    byId("offers-scale").replaceChildren(shape("svg",
+      { class: "scale", viewBox: `0 0 ${width} 56`, role: "img", "aria-label": `Colours: ${name}, from ${number(low)} to ${number(high)}` },
+      ...slices, ...marks, shape("text", { class: "name", x: 14 + bar / 2, y: 52, "text-anchor": "middle" }, name),
+      ...(someWithout ? [none, shape("text", { x: bar + 54, y: 15.5 }, "no offer")] : [])));
+  }
+
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    const now = Math.round(entry.contentRect.width);
+    if (now !== width) { width = now; draw(); }
+  }).observe(byId("offers-panels"));
+  start();
+}

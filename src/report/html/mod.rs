@@ -1,0 +1,204 @@
+//! `report.html`: one page that needs nothing but itself, and the pictures beside it.
+
+mod data;
+
+use std::path::PathBuf;
+
+use super::plot::{self, AxisName, Chart, HeatMap, Point};
+use super::png::Painter;
+use super::results::{Results, labels};
+use crate::sim::{OfferMap, RegretSummary};
+
+const SKELETON: &str = include_str!("page.html");
+const STYLE: &str = include_str!("report.css");
+const SCRIPTS: [&str; 4] = [
+    include_str!("elements.js"),
+    include_str!("chart.js"),
+    include_str!("heat.js"),
+    include_str!("page.js"),
+];
+
+/// Results by name, ready to be shown.
+#[derive(Debug)]
+pub struct Report {
+    title: String,
+    runs: Vec<Results>,
+    labels: Vec<String>,
+}
+
+impl Report {
+    /// A report on one or several folders.
+    pub fn new(runs: Vec<Results>) -> Self {
+        let labels = labels(&runs);
+        let mut names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+        names.dedup();
+        Self {
+            title: names.join(", "),
+            labels,
+            runs,
+        }
+    }
+
+    /// The page. `pictures` are the names of the files beside it.
+    pub fn page(&self, pictures: &[PathBuf]) -> String {
+        let mut page = String::new();
+        let mut rest = SKELETON;
+        let data = data::embedded(&data::json(self, pictures));
+        let title = escape(&self.title);
+        // One pass, so that no content can be taken for a mark.
+        for (mark, content) in [
+            ("{{title}}", &title),
+            ("{{style}}", &STYLE.to_string()),
+            ("{{heading}}", &title),
+            ("{{data}}", &data),
+            ("{{script}}", &SCRIPTS.concat()),
+        ] {
+            let (before, after) = rest.split_once(mark).expect("the skeleton has all marks");
+            page.push_str(before);
+            page.push_str(content);
+            rest = after;
+        }
+        page + rest
+    }
+
+    /// Every picture: what it is called, as SVG and as PNG.
+    pub fn pictures(&self) -> Vec<(String, String, Vec<u8>)> {
+        let mut svgs = vec![("regret".to_string(), self.regret().svg())];
+        let log = self.regret_log();
+        svgs.extend(log.map(|chart| ("regret-log".to_string(), chart.svg())));
+        svgs.extend(self.budget_left().map(|svg| ("budget".to_string(), svg)));
+        for (run, label) in self.runs.iter().zip(&self.labels) {
+            let name = if self.runs.len() == 1 {
+                "offers".to_string()
+            } else {
+                format!("offers-{}", file_name(label))
+            };
+            svgs.extend(offers(run, label, self.runs.len() > 1).map(|svg| (name, svg)));
+        }
+        let painter = Painter::default();
+        let with_png = |(name, svg): (String, String)| {
+            let png = painter.png(&svg);
+            (name, svg, png)
+        };
+        svgs.into_iter().map(with_png).collect()
+    }
+
+    /// What a policy is called: its name, with its folder where there are several.
+    fn series_name(&self, run: usize, policy: &str) -> String {
+        if self.runs.len() == 1 {
+            policy.to_string()
+        } else {
+            format!("{}/{policy}", self.labels[run])
+        }
+    }
+
+    fn regret(&self) -> Chart {
+        let (mut names, mut regrets): (Vec<String>, Vec<RegretSummary>) = Default::default();
+        for (i, run) in self.runs.iter().enumerate() {
+            for policy in &run.policies {
+                names.push(self.series_name(i, &policy.name));
+                regrets.push(policy.regret.clone());
+            }
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        plot::regret(&format!("{}: regret", self.title), &names, &regrets)
+    }
+
+    /// Regret on logarithmic axes, where growth like T^s is a line of slope s. What cannot be told from zero has no
+    /// slope and is left out.
+    fn regret_log(&self) -> Option<Chart> {
+        let positive = |p: &Point| p.y > 0.0 && p.band.is_none_or(|(lower, _)| lower > 0.0);
+        let mut chart = self.regret();
+        chart.x = AxisName::log(chart.x.name);
+        chart.y = AxisName::log(chart.y.name);
+        let series = chart.series.into_iter().enumerate();
+        chart.series = series
+            .map(|(i, series)| series.with_style(i, i))
+            .filter(|series| series.points.last().is_some_and(positive))
+            .collect();
+        (!chart.series.is_empty()).then_some(chart)
+    }
+
+    fn budget_left(&self) -> Option<String> {
+        let runs = self.runs.iter().enumerate();
+        let series = runs.flat_map(|(i, run)| {
+            let policies = run.policies.iter().filter(|p| !p.left.is_empty());
+            policies.map(move |p| (self.series_name(i, &p.name), &p.left[..]))
+        });
+        let series: Vec<_> = series.collect();
+        let title = format!("{}: budget use, last quarter of the episodes", self.title);
+        (!series.is_empty()).then(|| plot::budget_left(&title, &series).svg())
+    }
+}
+
+/// The optimal policy's offers beside those of every policy that differs.
+fn offers(run: &Results, label: &str, several: bool) -> Option<String> {
+    let maps = || {
+        run.policies
+            .iter()
+            .filter_map(|p| Some((p, p.offers.as_ref()?)))
+    };
+    let cells: &OfferMap = maps().next()?.1;
+    if cells.budgets.is_empty() {
+        return None;
+    }
+    let mut panels = vec![("optimal policy".to_string(), &cells.optimal[..])];
+    let different = maps().filter(|(_, map)| differs(map));
+    panels.extend(different.map(|(policy, map)| (policy.name.clone(), &map.learnt[..])));
+    let name = if several { label } else { &run.name };
+    let map = HeatMap {
+        title: format!("{name}: mean {} offered", run.action),
+        quantity: format!("mean {} where one is offered", run.action),
+        cells,
+        panels,
+    };
+    Some(map.svg())
+}
+
+/// Whether a policy offers anything but the optimal policy's offers, rounding aside.
+fn differs(map: &OfferMap) -> bool {
+    let far = |x: f64, y: f64| (x - y).abs() > 1e-9 * (1.0 + y.abs());
+    let mut pairs = map.learnt.iter().zip(&map.optimal);
+    pairs.any(|(x, y)| far(x.mean_action, y.mean_action) || far(x.share, y.share))
+}
+
+/// A label that can be part of a file's name.
+fn file_name(label: &str) -> String {
+    let safe = |c: char| {
+        if c.is_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    label.chars().map(safe).collect()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_colours_of_the_pictures() {
+        for (i, colour) in plot::COLOURS.iter().enumerate() {
+            // On light ground and in print.
+            assert_eq!(
+                STYLE.matches(&format!("--c{i}: {colour};")).count(),
+                2,
+                "{colour}"
+            );
+        }
+    }
+
+    #[test]
+    fn labels_become_names_of_files() {
+        assert_eq!(file_name("a/b c.d"), "a-b-c.d");
+        assert_eq!(escape("<&>"), "&lt;&amp;&gt;");
+    }
+}

@@ -1,0 +1,218 @@
+//! Heat maps over (step, budget): what plans offer, panel by panel on one colour scale.
+
+use super::Scale;
+use super::axis::{Axis, Ends};
+use super::frame::{escape, put, shorten};
+use super::ramp::colour;
+use crate::sim::{Offer, OfferMap, evenly_spaced};
+
+const WIDTH: f64 = 860.0;
+const LEFT: f64 = 76.0;
+const TOP: f64 = 56.0;
+const PANEL: (f64, f64) = (310.0, 210.0);
+const GAP: (f64, f64) = (36.0, 66.0);
+/// Where the colour scale starts, and its size.
+const SCALE: (f64, f64) = (LEFT + 2.0 * PANEL.0 + GAP.0 + 32.0, 16.0);
+const NO_OFFER: &str = "#d9d9d9";
+
+/// Mean offers of several plans over the same steps and budgets.
+#[derive(Debug, Clone)]
+pub struct HeatMap<'a> {
+    /// Headline.
+    pub title: String,
+    /// What is offered, with its unit.
+    pub quantity: String,
+    /// The steps and budgets of all panels.
+    pub cells: &'a OfferMap,
+    /// Name and offers of each panel.
+    pub panels: Vec<(String, &'a [Offer])>,
+}
+
+/// The mean of what is offered where anything is.
+pub fn mean_offer(offer: &Offer) -> Option<f64> {
+    (offer.share > 1e-12).then(|| offer.mean_action / offer.share)
+}
+
+impl HeatMap<'_> {
+    /// The picture as SVG text.
+    pub fn svg(&self) -> String {
+        let rows = self.panels.len().div_ceil(2);
+        let height = TOP + 24.0 + rows as f64 * (PANEL.1 + GAP.1) + 10.0;
+        let title = escape(&self.title);
+        let mut svg = String::new();
+        put(
+            &mut svg,
+            format_args!(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\">"
+            ),
+        );
+        put(&mut svg, format_args!("<title>{title}</title>"));
+        put(
+            &mut svg,
+            format_args!("<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>"),
+        );
+        text(
+            &mut svg,
+            (LEFT, 30.0),
+            "font-size=\"16\" font-weight=\"bold\"",
+            &self.title,
+        );
+        let range = self.range();
+        for (i, (name, offers)) in self.panels.iter().enumerate() {
+            let (column, row) = ((i % 2) as f64, (i / 2) as f64);
+            let x = LEFT + column * (PANEL.0 + GAP.0);
+            let y = TOP + 24.0 + row * (PANEL.1 + GAP.1);
+            self.panel(&mut svg, (x, y), name, offers, range);
+            if i % 2 == 0 {
+                let at = format!(
+                    "transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\"",
+                    LEFT - 44.0,
+                    y + PANEL.1 / 2.0
+                );
+                text(&mut svg, (0.0, 0.0), &at, "budget left (units)");
+            }
+        }
+        self.scale(&mut svg, range);
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    /// Smallest and largest mean offer of all panels.
+    fn range(&self) -> (f64, f64) {
+        let offers = self.panels.iter().flat_map(|(_, offers)| *offers);
+        let ends = offers.filter_map(mean_offer);
+        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+            (low.min(v), high.max(v))
+        });
+        if low < high {
+            (low, high)
+        } else if low.is_finite() {
+            (low - 0.5, low + 0.5)
+        } else {
+            (0.0, 1.0)
+        }
+    }
+
+    fn panel(
+        &self,
+        svg: &mut String,
+        (x, y): (f64, f64),
+        name: &str,
+        offers: &[Offer],
+        (low, high): (f64, f64),
+    ) {
+        let (steps, budgets) = (&self.cells.steps, &self.cells.budgets);
+        let cell = (
+            PANEL.0 / steps.len() as f64,
+            PANEL.1 / budgets.len().max(1) as f64,
+        );
+        text(
+            svg,
+            (x, y - 10.0),
+            "font-weight=\"bold\"",
+            &shorten(name, 40),
+        );
+        put(
+            svg,
+            format_args!("<g shape-rendering=\"crispEdges\" transform=\"translate({x} {y})\">"),
+        );
+        for b in 0..budgets.len() {
+            let top = PANEL.1 - (b + 1) as f64 * cell.1;
+            let fill = |h: usize| match mean_offer(&offers[h * budgets.len() + b]) {
+                Some(mean) => colour((mean - low) / (high - low)),
+                None => NO_OFFER.into(),
+            };
+            // Neighbours of one colour are one rectangle.
+            let mut start = 0;
+            for h in 1..=steps.len() {
+                if h == steps.len() || fill(h) != fill(start) {
+                    put(
+                        svg,
+                        format_args!(
+                            "<rect x=\"{:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{}\"/>",
+                            start as f64 * cell.0,
+                            (h - start) as f64 * cell.0,
+                            cell.1,
+                            fill(start)
+                        ),
+                    );
+                    start = h;
+                }
+            }
+        }
+        svg.push_str("</g>\n");
+        put(
+            svg,
+            format_args!(
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>",
+                PANEL.0, PANEL.1
+            ),
+        );
+        let bottom = y + PANEL.1;
+        for h in evenly_spaced(steps.len(), 7) {
+            let at = (x + (h as f64 + 0.5) * cell.0, bottom + 17.0);
+            text(
+                svg,
+                at,
+                "text-anchor=\"middle\"",
+                &(steps[h] + 1).to_string(),
+            );
+        }
+        for b in evenly_spaced(budgets.len(), 6) {
+            let at = (x - 8.0, bottom - (b as f64 + 0.5) * cell.1 + 4.5);
+            text(svg, at, "text-anchor=\"end\"", &budgets[b].to_string());
+        }
+        let middle = (x + PANEL.0 / 2.0, bottom + 37.0);
+        text(svg, middle, "text-anchor=\"middle\"", "step");
+    }
+
+    /// The colour scale beside the first row of panels.
+    fn scale(&self, svg: &mut String, (low, high): (f64, f64)) {
+        let (x, width) = SCALE;
+        let (top, height) = (TOP + 24.0, PANEL.1);
+        let slices = 64;
+        for i in 0..slices {
+            let share = (f64::from(i) + 0.5) / f64::from(slices);
+            let y = top + height * (1.0 - f64::from(i + 1) / f64::from(slices));
+            put(
+                svg,
+                format_args!(
+                    "<rect x=\"{x}\" y=\"{y:.2}\" width=\"{width}\" height=\"{:.2}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>",
+                    height / f64::from(slices) + 0.3,
+                    colour(share)
+                ),
+            );
+        }
+        let page = (top + height, top);
+        let axis = Axis::new(Scale::Linear, Ends::Tight, (low, high), page, 5.0);
+        for &tick in axis.ticks() {
+            let at = (x + width + 6.0, axis.place(tick) + 4.5);
+            text(svg, at, "", &axis.label(tick));
+        }
+        let name = format!(
+            "transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\"",
+            x + width + 62.0,
+            top + height / 2.0
+        );
+        text(svg, (0.0, 0.0), &name, &self.quantity);
+        let offers = self.panels.iter().flat_map(|(_, offers)| *offers);
+        if offers.map(mean_offer).any(|mean| mean.is_none()) {
+            let y = top + height + 14.0;
+            put(
+                svg,
+                format_args!(
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"12\" fill=\"{NO_OFFER}\"/>"
+                ),
+            );
+            text(svg, (x + width + 6.0, y + 10.5), "", "no offer");
+        }
+    }
+}
+
+fn text(svg: &mut String, (x, y): (f64, f64), attributes: &str, content: &str) {
+    let content = escape(content);
+    put(
+        svg,
+        format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" {attributes}>{content}</text>"),
+    );
+}

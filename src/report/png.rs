@@ -1,0 +1,53 @@
+//! SVG to PNG, with the one font that comes with the program: the same picture on every machine, fonts or none.
+
+use std::sync::Arc;
+
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree, fontdb};
+
+/// Pixels per unit of the SVG, for sharp print.
+const SCALE: f32 = 2.0;
+
+/// Draws pictures.
+#[derive(Debug)]
+pub struct Painter {
+    options: Options<'static>,
+}
+
+impl Default for Painter {
+    fn default() -> Self {
+        let mut fonts = fontdb::Database::new();
+        fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+        let family = fonts
+            .faces()
+            .next()
+            .and_then(|face| face.families.first())
+            .map(|(name, _)| name.clone())
+            .expect("the font that comes with the program is sound");
+        fonts.set_sans_serif_family(&family);
+        fonts.set_serif_family(&family);
+        Self {
+            options: Options {
+                font_family: family,
+                fontdb: Arc::new(fonts),
+                ..Options::default()
+            },
+        }
+    }
+}
+
+impl Painter {
+    /// The PNG of a picture that this program drew.
+    pub fn png(&self, svg: &str) -> Vec<u8> {
+        let tree = Tree::from_str(svg, &self.options).expect("our pictures are sound SVG");
+        let size = tree.size();
+        let pixels = |length: f32| (length * SCALE).ceil() as u32;
+        let mut picture = Pixmap::new(pixels(size.width()), pixels(size.height()))
+            .expect("our pictures have a size");
+        let scale = Transform::from_scale(SCALE, SCALE);
+        resvg::render(&tree, scale, &mut picture.as_mut());
+        picture
+            .encode_png()
+            .expect("a picture in memory can be encoded")
+    }
+}

@@ -1,0 +1,388 @@
+//! `report`: the page in headless Chromium, its numbers against the CSV files, damaged folders, size and time.
+
+mod browser;
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use browser::{Visit, chromium, visit};
+use common::{cbwk, cbwk_ok, say};
+use serde_json::Value;
+use tempfile::{TempDir, tempdir};
+
+/// A policy's name that would break out of carelessly written JSON, HTML, SVG or CSV.
+const HOSTILE: &str = "</script><b>\"x\", 'y' & é語";
+
+fn read(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+/// Two results folders: the paper's auction, and one with a hostile name and two steps of random budgets.
+fn two_folders() -> (TempDir, PathBuf) {
+    let folder = tempdir().unwrap();
+    let auction = [
+        "simulate",
+        "--out",
+        "a",
+        "--replications",
+        "4",
+        "--episodes",
+        "40",
+        "--quiet",
+    ];
+    cbwk_ok(folder.path(), &auction);
+    let study = format!(
+        "[study]\nepisodes = 30\nhorizon = 7\nreplications = 3\n[budget]\nkind = \"cycle\"\nvalues = [1, 3]\n\
+         [application]\nkind = \"pricing\"\nprices = [1, 2]\n[contexts]\nkind = \"box\"\nlow = [0.0]\nhigh = [1.0]\n\
+         no_arrival = 0.2\n[conversion]\nkind = \"armed\"\nprobabilities = [0.8, 0.5]\n\
+         [[policies]]\nkind = \"mimic-opt-dp\"\nname = {}\n[[policies]]\nkind = \"random\"\n",
+        Value::from(HOSTILE)
+    );
+    fs::write(folder.path().join("b.toml"), study).unwrap();
+    cbwk_ok(
+        folder.path(),
+        &["simulate", "b.toml", "--out", "b", "--quiet"],
+    );
+    let said = cbwk_ok(folder.path(), &["report", "a", "b", "--out", "c/page.html"]);
+    assert!(said.starts_with("report in c/page.html\n"), "{said}");
+    let page = folder.path().join("c/page.html");
+    (folder, page)
+}
+
+/// The lines of a CSV file that belong to a policy, by column.
+fn lines_of(file: &Path, policy: &str) -> Vec<csv::StringRecord> {
+    let mut reader = csv::Reader::from_path(file).unwrap();
+    let records = reader.records().map(Result::unwrap);
+    records.filter(|record| &record[0] == policy).collect()
+}
+
+/// Whether a number as the page shows it is that number, rounded.
+fn shows(text: &str, value: f64) -> bool {
+    let decimals = text.split('.').nth(1).map_or(0, str::len) as i32;
+    let shown: f64 = text.parse().unwrap_or(f64::NAN);
+    (shown - value).abs() <= 0.5001 * 10f64.powi(-decimals)
+}
+
+#[test]
+fn the_page_works_in_a_browser_and_shows_the_numbers_of_the_files() {
+    let Some(chromium) = chromium() else { return };
+    let (folder, page) = two_folders();
+    let Visit { findings, console } =
+        visit(&chromium, &page, 1280, include_str!("browser/use_page.js"));
+    assert!(console.is_empty(), "{console:?}");
+    let found = |key: &str| &findings[key];
+    assert_eq!(found("errors"), &Value::from(Vec::<Value>::new()));
+    assert_eq!(found("requests"), &Value::from(Vec::<Value>::new()));
+    for key in [
+        "hides_a_policy",
+        "shows_it_again",
+        "log_axis",
+        "linear_again",
+        "dark_theme",
+        "light_theme",
+        "escape_hides_values",
+        "pointer_reads_values",
+        "all_controls_take_focus",
+        "share_of_offers",
+    ] {
+        assert_eq!(found(key), &Value::from(true), "{key} in {findings:#}");
+    }
+
+    // The final table, best policy first, against summary.csv.
+    let rows = found("final").as_array().unwrap();
+    assert_eq!(rows.len(), 6);
+    let mut means = Vec::new();
+    for row in rows {
+        let cell = |i: usize| row[i].as_str().unwrap();
+        let (label, policy) = cell(0).split_once('/').unwrap();
+        let lines = lines_of(&folder.path().join(label).join("summary.csv"), policy);
+        let last = lines
+            .last()
+            .unwrap_or_else(|| panic!("no policy {policy:?}"));
+        let (mean, error): (f64, f64) = (last[2].parse().unwrap(), last[3].parse().unwrap());
+        assert!(shows(cell(1), mean), "{row} {mean}");
+        assert!(shows(cell(2), 3.0 * error), "{row} {error}");
+        assert!(shows(cell(3), error), "{row} {error}");
+        means.push(mean);
+    }
+    assert!(means.is_sorted());
+
+    // Values read with the keyboard: the last episode of the longer run, the first step, a cell of the heat map.
+    let text = |key: &str| found(key).as_str().unwrap().to_string();
+    let last = lines_of(&folder.path().join("a/summary.csv"), "myopic");
+    let said = text("end_of_regret");
+    assert!(said.starts_with("episode 40: "), "{said}");
+    let value = said
+        .split("a/myopic ")
+        .nth(1)
+        .and_then(|s| s.split(' ').next());
+    assert!(
+        shows(value.unwrap(), last[39][2].parse().unwrap()),
+        "{said}"
+    );
+    assert!(!said.contains("b/random"), "{said}");
+    let steps = lines_of(&folder.path().join("b/steps.csv"), HOSTILE);
+    let said = text("second_step");
+    let value = said
+        .split(&format!("b/{HOSTILE} "))
+        .nth(1)
+        .and_then(|s| s.split(' ').next());
+    assert!(said.starts_with("step 2: "), "{said}");
+    assert!(
+        shows(value.unwrap(), steps[1][2].parse().unwrap()),
+        "{said}"
+    );
+    let cells = lines_of(&folder.path().join("a/actions.csv"), "mimic-opt-dp");
+    let cell = cells.iter().find(|c| &c[1] == "2" && &c[2] == "4").unwrap();
+    let number = |i: usize| cell[i].parse::<f64>().unwrap();
+    let said = text("heat_cell");
+    let expected = [number(3) / number(4), number(5) / number(6)];
+    let numbers = ["learnt ", "optimal "].map(|word| said.split(word).nth(1).unwrap());
+    let numbers = numbers.map(|s| {
+        s.trim_end_matches('.')
+            .split(',')
+            .next()
+            .unwrap()
+            .to_string()
+    });
+    assert!(said.starts_with("Step 2, 4 left: "), "{said}");
+    for (shown, value) in numbers.iter().zip(expected) {
+        assert!(shows(shown, value), "{said} {value}");
+    }
+}
+
+/// On a phone and on a desk: nothing sticks out of the page, no text out of its plot.
+#[test]
+fn nothing_is_clipped_at_any_width() {
+    let Some(chromium) = chromium() else { return };
+    let (_folder, page) = two_folders();
+    for width in [390, 1280] {
+        let script = include_str!("browser/measure_page.js");
+        let Visit { findings, console } = visit(&chromium, &page, width, script);
+        assert!(console.is_empty(), "{console:?}");
+        assert_eq!(findings["width"], width);
+        assert_eq!(findings["clipped"], Value::from(Vec::<Value>::new()));
+        assert!(findings["texts"].as_u64().unwrap() > 40, "{findings:#}");
+        assert!(
+            findings["control_found"] == true,
+            "the check itself finds nothing"
+        );
+    }
+}
+
+/// Errors and requests are found where there are any, so that their absence means something.
+#[test]
+fn a_broken_page_is_noticed() {
+    let Some(chromium) = chromium() else { return };
+    let (folder, page) = two_folders();
+    let broken = folder.path().join("broken.html");
+    let text = read(&page).replace(
+        "<main id=\"main\">",
+        "<main id=\"main\"><img src=\"https://192.0.2.1/x.png\"><script>missing();</script>",
+    );
+    fs::write(&broken, text).unwrap();
+    let Visit { findings, console } = visit(&chromium, &broken, 1280, "");
+    let errors = findings["errors"].to_string();
+    assert!(errors.contains("missing is not defined"), "{errors}");
+    assert!(errors.contains("192.0.2.1"), "{errors}");
+    assert!(
+        console
+            .iter()
+            .any(|line| line.contains("missing is not defined")),
+        "{console:?}"
+    );
+}
+
+#[test]
+fn a_report_of_30_000_episodes_is_small_and_quick() {
+    let folder = tempdir().unwrap();
+    let mut args = vec!["simulate", "--out", "o", "--quiet"];
+    for policy in ["mimic-opt-dp", "myopic", "random"] {
+        args.extend(["--policy", policy]);
+    }
+    cbwk_ok(folder.path(), &args);
+    assert_eq!(
+        read(folder.path().join("o/episodes.csv")).lines().count(),
+        30_001
+    );
+    let start = Instant::now();
+    cbwk_ok(folder.path(), &["report", "o"]);
+    let seconds = start.elapsed().as_secs_f64();
+    let page = read(folder.path().join("o/report.html"));
+    say(&format!(
+        "report of 50 x 200 x 3 episodes: {seconds:.2} s, {} bytes",
+        page.len()
+    ));
+    assert!(seconds < 2.0, "{seconds} s");
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    // Nothing is fetched: the only address is the name space of SVG.
+    assert_eq!(
+        page.replace("http://www.w3.org/2000/svg", "")
+            .matches("://")
+            .count(),
+        0
+    );
+    for name in ["regret", "regret-log", "budget", "offers"] {
+        let svg = read(folder.path().join(format!("o/report-{name}.svg")));
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+        let png = fs::read(folder.path().join(format!("o/report-{name}.png"))).unwrap();
+        assert!(
+            png.starts_with(b"\x89PNG") && png.len() > 10_000,
+            "{name} {}",
+            png.len()
+        );
+    }
+    // Made again it is the same, and the results are still results.
+    let before = fs::read(folder.path().join("o/report-offers.png")).unwrap();
+    cbwk_ok(folder.path(), &["report", "o/"]);
+    assert_eq!(
+        before,
+        fs::read(folder.path().join("o/report-offers.png")).unwrap()
+    );
+}
+
+/// Wrong folders and damaged files: one line that names the place, exit code 2, and no report.
+#[test]
+fn wrong_folders_and_damaged_files_are_named() {
+    let folder = tempdir().unwrap();
+    let simulate = [
+        "simulate",
+        "--out",
+        "o",
+        "--replications",
+        "2",
+        "--episodes",
+        "4",
+        "--quiet",
+    ];
+    cbwk_ok(folder.path(), &simulate);
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let fails = |args: &[&str], start: &str| {
+        let output = cbwk(folder.path(), args);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(
+            stderr.starts_with(&format!("error: {start}")),
+            "{args:?}: {stderr}"
+        );
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(!folder.path().join("o/report.html").exists());
+    };
+    fails(&["report"], "the following required arguments");
+    fails(&["report", "nowhere"], "nowhere: cannot be read");
+    fails(&["report", "o/run.json"], "o/run.json: cannot be read");
+    fails(
+        &["report", "empty"],
+        "empty: not a results folder: run.json is missing; accepted: ",
+    );
+    fails(&["report", "o", "./o"], "./o: the same folder twice");
+    fails(
+        &["report", "o", "--out", "o/run.json/x"],
+        "o/run.json/x: cannot be written",
+    );
+    for (file, from, to, message) in [
+        (
+            "summary.csv",
+            "policy,episode,mean",
+            "policy,episode,men",
+            ":1: column `mean`: found header ",
+        ),
+        (
+            "summary.csv",
+            "myopic,2,",
+            "myopic,2,x",
+            ":11: column `mean`: found `x",
+        ),
+        (
+            "summary.csv",
+            "myopic,2,",
+            "myopic,5,",
+            ":11: column `episode`: found `5`; accepted: 2",
+        ),
+        (
+            "summary.csv",
+            "myopic,2,",
+            "stranger,1,",
+            "run.json: policies: found nothing; accepted: an entry",
+        ),
+        (
+            "summary.csv",
+            "myopic,4,",
+            "myopic,4,1,",
+            ":13: found 7 columns; accepted: 6",
+        ),
+        (
+            "steps.csv",
+            "random,25,",
+            "random,26,",
+            ":101: column `step`: found `26`; accepted: 25",
+        ),
+        (
+            "steps.csv",
+            "random,1,",
+            "nobody,1,",
+            ":77: column `policy`: found `nobody`; accepted: a policy",
+        ),
+        (
+            "actions.csv",
+            "myopic,3,2,",
+            "myopic,3,1,",
+            ": column `budget`: found `1`; accepted: rising",
+        ),
+        (
+            "actions.csv",
+            "myopic,2,1,",
+            "myopic,1,6,",
+            ": column `budget`",
+        ),
+        (
+            "run.json",
+            "\"horizon\": 24",
+            "\"horizon\": -1",
+            ": horizon: found -1; accepted: a positive",
+        ),
+        ("run.json", "\"seed\": 1,", "\"seed\": 1", ":5: "),
+        ("study.toml", "kind = \"auction\"", "kind = ", ":"),
+        (
+            "study.toml",
+            "name = \"paper-auction\"",
+            "",
+            ": study.name: found no text",
+        ),
+    ] {
+        let path = folder.path().join("o").join(file);
+        let sound = read(&path);
+        assert!(sound.contains(from), "{from:?} is not in {file}");
+        fs::write(&path, sound.replacen(from, to, 1)).unwrap();
+        let start = if message.starts_with("run.json") {
+            "o/".into()
+        } else {
+            format!("o/{file}")
+        };
+        let output = cbwk(folder.path(), &["report", "o"]);
+        let stderr = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(output.status.code(), Some(2), "{file} {to:?}: {stderr}");
+        assert!(stderr.starts_with(&format!("error: {start}")), "{stderr}");
+        assert!(stderr.contains(message), "{file} {to:?}: {stderr}");
+        fs::write(&path, sound).unwrap();
+    }
+    // Cut short in the middle.
+    for file in ["summary.csv", "steps.csv", "actions.csv"] {
+        let path = folder.path().join("o").join(file);
+        let sound = read(&path);
+        let lines: Vec<&str> = sound.lines().collect();
+        fs::write(&path, lines[..lines.len() - 1].join("\n")).unwrap();
+        fails(&["report", "o"], &format!("o/{file}: policy `"));
+        fs::write(&path, sound).unwrap();
+    }
+    // Folders of versions that did not write these two are reported on all the same.
+    fs::remove_file(folder.path().join("o/steps.csv")).unwrap();
+    fs::remove_file(folder.path().join("o/actions.csv")).unwrap();
+    let said = cbwk_ok(folder.path(), &["report", "o", "--out", "elsewhere"]);
+    assert!(
+        said.contains("elsewhere/report.html") && !said.contains("offers"),
+        "{said}"
+    );
+}
