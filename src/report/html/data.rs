@@ -84,12 +84,11 @@ fn policy_json<'a>(
     name: &str,
     optimal: &mut Vec<&'a [Offer]>,
 ) -> Value {
-    let regret = &policy.regret;
-    let shown = episodes_shown(regret.cumulative.len());
+    let shown = episodes_shown(policy.cumulative.len());
     let at = |value: &dyn Fn(&MeanAndError) -> f64| -> Vec<f64> {
         shown
             .iter()
-            .map(|&t| value(&regret.cumulative[t]))
+            .map(|&t| value(&policy.cumulative[t]))
             .collect()
     };
     let offers = policy.offers.as_ref().filter(|map| !map.budgets.is_empty());
@@ -113,9 +112,10 @@ fn policy_json<'a>(
         "episode": shown.iter().map(|t| t + 1).collect::<Vec<_>>(),
         "mean": at(&|p| p.mean),
         "error": at(&|p| p.standard_error),
-        "mean_reward": regret.mean_reward,
-        "share_of_opt": regret.share_of_opt,
-        "slope": policy.slope,
+        "mean_reward": policy.mean_reward,
+        "share_of_opt": policy.share_of_opt,
+        "slope": policy.slope.map(|slope| slope.mean),
+        "slope_error": policy.slope.map(|slope| slope.standard_error),
         "left": policy.left.iter().map(|p| p.mean).collect::<Vec<_>>(),
         "left_error": policy.left.iter().map(|p| p.standard_error).collect::<Vec<_>>(),
         "offers": offers,

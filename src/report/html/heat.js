@@ -139,7 +139,10 @@ function heatMaps() {
     const action = data.runs[series.run].action;
     const name = metric === "share" ? "share of contexts offered anything" : `mean ${action} where one is offered`;
     const slices = data.ramp.map((colour, k) => {
-      const slice = shape("rect", { x: 14 + k * bar / data.ramp.length, y: 4, width: bar / data.ramp.length + 0.5, height: 14 });
+      const slice = shape("rect", {
+        x: 14 + k * bar / data.ramp.length, y: 4, width: bar / data.ramp.length + 1, height: 14,
+        "shape-rendering": "crispEdges",
+      });
       slice.style.fill = colour;
       return slice;
     });

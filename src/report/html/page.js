@@ -76,7 +76,9 @@ function finalTable() {
   const band = (error) => error === null ? null : data.band * error;
   const columns = [column(all((s) => s.mean.at(-1))), column(all((s) => band(s.error.at(-1)))),
     column(all((s) => s.error.at(-1))), all((s) => percent(s.share_of_opt)), column(all((s) => s.mean_reward))];
-  if (slopes) columns.push(column(all((s) => s.slope)));
+  const slope = (s) => s.slope === null ? "–"
+    : s.slope.toFixed(2) + (s.slope_error === null ? "" : ` ± ${(data.band * s.slope_error).toFixed(2)}`);
+  if (slopes) columns.push(all(slope));
   const body = el("tbody", {}, ...rows.map(({ s, i }, k) =>
     el("tr", { "data-series": i }, el("th", { scope: "row" }, swatch(i), s.name),
       ...columns.map((cells) => el("td", {}, cells[k])))));

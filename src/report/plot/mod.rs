@@ -22,9 +22,18 @@ const REGRET: &str = "cumulative regret (mean, band of 3 standard errors)";
 
 /// `regret.svg`: mean cumulative regret per policy with its band.
 pub fn regret(title: &str, names: &[&str], regrets: &[RegretSummary]) -> Chart {
-    let series = names.iter().zip(regrets).map(|(name, regret)| {
-        let last = regret.cumulative.last().map_or(0.0, |p| p.mean);
-        Series::new(*name, curve(&regret.cumulative)).with_note(format!("final {last:.1}"))
+    let curves = regrets.iter().map(|regret| &regret.cumulative[..]);
+    regret_curves(title, names.iter().copied().zip(curves))
+}
+
+/// Mean cumulative regret with its band, by name.
+pub fn regret_curves<'a>(
+    title: &str,
+    policies: impl Iterator<Item = (impl Into<String>, &'a [MeanAndError])>,
+) -> Chart {
+    let series = policies.map(|(name, cumulative)| {
+        let last = cumulative.last().map_or(0.0, |p| p.mean);
+        Series::new(name, curve(cumulative)).with_note(format!("final {last:.1}"))
     });
     Chart {
         title: title.into(),

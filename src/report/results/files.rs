@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::PolicyResults;
 use super::rows::{Row, Rows};
 use crate::error::InputError;
-use crate::sim::{MeanAndError, Offer, OfferMap, RegretSummary};
+use crate::sim::{MeanAndError, Offer, OfferMap};
 
 /// `study.toml`, as far as a report needs to understand it.
 pub(super) struct Study {
@@ -104,6 +104,17 @@ impl Run {
         entry.ok_or_else(|| self.wrong("policies", None, &accepted))
     }
 
+    /// The slope of a policy's regret and its standard error; results need not have one.
+    fn slope(&self, entry: &Value) -> Result<Option<MeanAndError>, InputError> {
+        if entry.get("slope").is_none_or(Value::is_null) {
+            return Ok(None);
+        }
+        Ok(Some(MeanAndError {
+            mean: self.number(entry, "slope")?,
+            standard_error: self.number(entry, "slope_standard_error")?,
+        }))
+    }
+
     /// A number of a policy's entry; null stands for what is no number.
     fn number(&self, entry: &Value, key: &str) -> Result<f64, InputError> {
         match entry.get(key) {
@@ -128,23 +139,21 @@ pub(super) fn summary(file: &Path, run: &Run) -> Result<Vec<PolicyResults>, Inpu
             let entry = run.policy(row.text(0))?;
             policies.push(PolicyResults {
                 name: row.text(0).to_string(),
-                regret: RegretSummary {
-                    cumulative: Vec::new(),
-                    mean_reward: run.number(entry, "mean_reward")?,
-                    share_of_opt: run.number(entry, "share_of_opt")?,
-                },
-                slope: entry.get("slope_last_half").and_then(Value::as_f64),
+                cumulative: Vec::new(),
+                mean_reward: run.number(entry, "mean_reward")?,
+                share_of_opt: run.number(entry, "share_of_opt")?,
+                slope: run.slope(entry)?,
                 left: Vec::new(),
                 offers: None,
             });
         }
         let last = policies.len() - 1;
-        let curve = &mut policies[last].regret.cumulative;
+        let curve = &mut policies[last].cumulative;
         row.expect(1, curve.len() + 1)?;
         curve.push(mean_and_error(&row, 2)?);
     }
     for policy in &policies {
-        let found = policy.regret.cumulative.len();
+        let found = policy.cumulative.len();
         complete(file, &policy.name, found, run.episodes, "episodes")?;
     }
     if policies.is_empty() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::error::InputError;
-use crate::sim::{MeanAndError, OfferMap, RegretSummary};
+use crate::sim::{MeanAndError, OfferMap};
 
 /// One results folder.
 #[derive(Debug, Clone)]
@@ -34,10 +34,14 @@ pub struct Results {
 pub struct PolicyResults {
     /// Its name in the study.
     pub name: String,
-    /// Cumulative regret, mean reward and share of opt.
-    pub regret: RegretSummary,
+    /// Cumulative regret after each episode.
+    pub cumulative: Vec<MeanAndError>,
+    /// Mean reward per episode.
+    pub mean_reward: f64,
+    /// Total reward as a share of total opt.
+    pub share_of_opt: f64,
     /// Log-log slope of the regret over the last half, where `run.json` has it.
-    pub slope: Option<f64>,
+    pub slope: Option<MeanAndError>,
     /// Budget left by step, the end of the episode last; empty where the folder has no `steps.csv`.
     pub left: Vec<MeanAndError>,
     /// Offers by step and budget, where the policy plans and the folder has `actions.csv`.
