@@ -180,8 +180,17 @@ fn resolved_text(study: &Study) -> anyhow::Result<String> {
 }
 
 fn command_line() -> String {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).map(shell_word).collect();
     format!("cbwk-gpu {}", args.join(" "))
+}
+
+/// An argument as a shell takes it.
+fn shell_word(word: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word;
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn seconds(duration: Duration) -> String {

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rand::Rng;
+
 use crate::model::{Context, ContextRows, Instance};
 
 /// Weighted contexts per step, in flat arrays. It only grows.
@@ -131,6 +133,43 @@ impl ContextSample {
             }
         }
         Some(sample)
+    }
+
+    /// `count` arrivals drawn from the law of each step, in its place; steps with the same law share the draws.
+    pub fn of_draws(
+        instance: &Instance,
+        split_by_step: bool,
+        count: usize,
+        rng: &mut impl Rng,
+    ) -> Self {
+        let laws = instance.contexts();
+        let mut sample = Self::new(instance, split_by_step);
+        sample.total = count as f64;
+        let mut drawn = HashMap::new();
+        for step in 0..instance.horizon() {
+            let (contexts, list) = drawn.entry(laws.law_of(step)).or_insert_with(|| {
+                let draw = |_| {
+                    let mut features = vec![0.0; laws.dimension()];
+                    let point = laws.draw_arrival(rng, step, &mut features);
+                    (features, point)
+                };
+                ((0..count).map(draw).collect::<Vec<_>>(), step)
+            });
+            if !split_by_step && *list != step {
+                sample.list_of_step[step] = *list;
+                continue;
+            }
+            for (features, point) in contexts {
+                let context = Context {
+                    step,
+                    features,
+                    point: *point,
+                };
+                let entry = sample.entry(instance, &context);
+                sample.lists[step].add(entry, 1.0, point.is_some());
+            }
+        }
+        sample
     }
 
     /// Rows from a file or drawn from the law.

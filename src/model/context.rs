@@ -271,6 +271,11 @@ impl ContextLaws {
         }
     }
 
+    /// Draws the context of somebody who arrives at `step` (0-based) into `slot`; returns its point, where it has one.
+    pub fn draw_arrival(&self, rng: &mut impl Rng, step: usize, slot: &mut [f64]) -> Option<u32> {
+        self.laws[self.step_law[step]].draw(rng, &self.support, slot)
+    }
+
     /// Draws `count` independent rows.
     pub fn draw_rows(&self, rng: &mut impl Rng, count: usize) -> ContextRows {
         let horizon = self.step_law.len();

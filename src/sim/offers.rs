@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{Optimum, Purpose, Streams};
 use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
-use crate::model::{Context, Instance};
+use crate::model::Instance;
 use crate::oracle::Known;
 use crate::policy::{Plan, Policy, best_entry_action};
 
@@ -13,10 +13,10 @@ use crate::policy::{Plan, Policy, best_entry_action};
 const SHOWN: usize = 60;
 
 /// Candidates (step, budget, context, action) looked at per plan; laws that would need more are sampled.
-const CANDIDATES: usize = 200_000;
+const CANDIDATES: usize = 50_000;
 
-/// Sampled rows at the most, and at the least.
-const ROWS: (usize, usize) = (1000, 4);
+/// Contexts drawn per law at the least and at the most: bounds of some oracles are slow to evaluate.
+const DRAWS: (usize, usize) = (4, 100);
 
 /// Plans evaluated at a time, to bound memory.
 const AT_A_TIME: usize = 64;
@@ -128,7 +128,7 @@ impl<'a> OfferSurvey<'a> {
         })
     }
 
-    /// The law itself where it is small, drawn rows elsewhere.
+    /// The law itself where it is small, drawn contexts elsewhere.
     fn contexts(&self, by_step: bool) -> ContextSample {
         let instance = self.instance;
         let split = by_step || instance.conversion().depends_on_step();
@@ -138,21 +138,9 @@ impl<'a> OfferSurvey<'a> {
         {
             return law;
         }
-        let rows = (CANDIDATES / cells).clamp(ROWS.1, ROWS.0);
-        let seen_at = steps_of_the_same_law(instance);
-        let laws = instance.contexts();
+        let count = (CANDIDATES / cells).clamp(DRAWS.0, DRAWS.1);
         let mut stream = self.streams.of_study(Purpose::Offers);
-        let mut episode = laws.empty_episode();
-        let mut sample = ContextSample::new(instance, split);
-        for _ in 0..rows {
-            laws.draw(&mut stream, &mut episode);
-            let contexts = (0..instance.horizon()).filter_map(|step| {
-                let context = episode.get(seen_at[step])?;
-                Some(Context { step, ..context })
-            });
-            sample.append(instance, contexts);
-        }
-        sample
+        ContextSample::of_draws(instance, split, count, &mut stream)
     }
 
     fn offers(&self, oracle: &dyn BoundSource, u_hat: &ValueTable) -> Vec<Offer> {
@@ -183,22 +171,6 @@ impl<'a> OfferSurvey<'a> {
         }
         offers
     }
-}
-
-/// For each step the step whose draw it uses: steps with the same law see the same contexts, so that a map shows how
-/// the plan changes from step to step and not how the draws do. The busiest step draws.
-fn steps_of_the_same_law(instance: &Instance) -> Vec<usize> {
-    let laws = instance.contexts();
-    let mut busiest = std::collections::HashMap::new();
-    for step in 0..instance.horizon() {
-        let best = busiest.entry(laws.law_of(step)).or_insert(step);
-        if laws.no_arrival(step) < laws.no_arrival(*best) {
-            *best = step;
-        }
-    }
-    (0..instance.horizon())
-        .map(|step| busiest[&laws.law_of(step)])
-        .collect()
 }
 
 /// At most `limit` of the numbers 0..count, evenly spaced, the first and the last among them.

@@ -1,7 +1,7 @@
 // A line chart with bands, a cursor that reads values, and linear or logarithmic axes.
 
 /**
- * options: label, x and y ({ name, log }), what (names a place on x), series: [{ i, name, x, y, error }].
+ * options: label, x and y ({ name, log, floor }), what (names a place on x), series: [{ i, name, x, y, error }].
  * Returns { draw }, to be called when a scale or the shown series change.
  */
 function lineChart(host, options) {
@@ -20,6 +20,7 @@ function lineChart(host, options) {
   let said = "";
 
   const fits = (x, y) => Number.isFinite(y) && !(options.x.log && x <= 0) && !(options.y.log && y <= 0);
+  const lowest = (s, k) => Math.max(options.y.floor ?? -Infinity, s.y[k] - half(s, k));
   const half = (s, k) => data.band * (s.error[k] ?? 0);
 
   function draw() {
@@ -32,7 +33,7 @@ function lineChart(host, options) {
         if (!fits(x, s.y[k])) return;
         all.x.push(x);
         // A logarithmic axis is for the means: a band that reaches zero would need infinite room.
-        all.y.push(s.y[k] + half(s, k), options.y.log ? s.y[k] : s.y[k] - half(s, k));
+        all.y.push(s.y[k] + half(s, k), options.y.log ? s.y[k] : lowest(s, k));
       });
     }
     const y = scale(options.y.log, all.y, height < 340 ? 5 : 7, !options.y.log, false);
@@ -102,7 +103,7 @@ function lineChart(host, options) {
     const parts = [];
     for (const piece of pieces.filter((p) => p.length)) {
       const upper = piece.map((k) => at(k, s.y[k] + half(s, k)));
-      const lower = piece.map((k) => at(k, s.y[k] - half(s, k))).reverse();
+      const lower = piece.map((k) => at(k, lowest(s, k))).reverse();
       const band = shape("path", { class: "band", d: `M${upper.concat(lower).join("L")}Z` });
       const line = shape("path", {
         class: "line", d: `M${piece.map((k) => at(k, s.y[k])).join("L")}`, "stroke-dasharray": dashOf(s.i),

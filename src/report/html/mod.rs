@@ -30,13 +30,27 @@ impl Report {
     /// A report on one or several folders.
     pub fn new(runs: Vec<Results>) -> Self {
         let labels = labels(&runs);
-        let mut names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
-        names.dedup();
+        let mut names: Vec<&str> = Vec::new();
+        for run in &runs {
+            if !names.contains(&run.name.as_str()) {
+                names.push(&run.name);
+            }
+        }
+        let title = if names.len() <= 3 {
+            names.join(", ")
+        } else {
+            format!("{}, {} and {} more", names[0], names[1], names.len() - 2)
+        };
         Self {
-            title: names.join(", "),
+            title,
             labels,
             runs,
         }
+    }
+
+    /// The headline of a picture, short enough for it.
+    fn headline(&self, what: &str) -> String {
+        format!("{}: {what}", plot::shorten(&self.title, 56))
     }
 
     /// The page. `pictures` are the names of the files beside it.
@@ -67,11 +81,10 @@ impl Report {
         let log = self.regret_log();
         svgs.extend(log.map(|chart| ("regret-log".to_string(), chart.svg())));
         svgs.extend(self.budget_left().map(|svg| ("budget".to_string(), svg)));
-        for (run, label) in self.runs.iter().zip(&self.labels) {
-            let name = if self.runs.len() == 1 {
-                "offers".to_string()
-            } else {
-                format!("offers-{}", file_name(label))
+        for (i, (run, label)) in self.runs.iter().zip(&self.labels).enumerate() {
+            let name = match self.runs.len() {
+                1 => "offers".to_string(),
+                _ => format!("offers-{}-{}", i + 1, file_name(label)),
             };
             svgs.extend(offers(run, label, self.runs.len() > 1).map(|svg| (name, svg)));
         }
@@ -92,11 +105,20 @@ impl Report {
         }
     }
 
+    /// The same for the legend of a picture, where a long folder must not push the policy out.
+    fn short_name(&self, run: usize, policy: &str) -> String {
+        if self.runs.len() == 1 {
+            return policy.to_string();
+        }
+        let room = plot::NAME_LENGTH.saturating_sub(policy.chars().count() + 1);
+        format!("{}/{policy}", plot::shorten(&self.labels[run], room.max(4)))
+    }
+
     fn regret(&self) -> Chart {
         let runs = self.runs.iter().enumerate();
         let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, p)));
-        let curves = policies.map(|(i, p)| (self.series_name(i, &p.name), &p.cumulative[..]));
-        plot::regret_curves(&format!("{}: regret", self.title), curves)
+        let curves = policies.map(|(i, p)| (self.short_name(i, &p.name), &p.cumulative[..]));
+        plot::regret_curves(&self.headline("regret"), curves)
     }
 
     /// Regret on logarithmic axes, where growth like T^s is a line of slope s. What cannot be told from zero has no
@@ -118,10 +140,10 @@ impl Report {
         let runs = self.runs.iter().enumerate();
         let series = runs.flat_map(|(i, run)| {
             let policies = run.policies.iter().filter(|p| !p.left.is_empty());
-            policies.map(move |p| (self.series_name(i, &p.name), &p.left[..]))
+            policies.map(move |p| (self.short_name(i, &p.name), &p.left[..]))
         });
         let series: Vec<_> = series.collect();
-        let title = format!("{}: budget use, last quarter of the episodes", self.title);
+        let title = self.headline("budget use, last quarter of the episodes");
         (!series.is_empty()).then(|| plot::budget_left(&title, &series).svg())
     }
 }
@@ -142,7 +164,7 @@ fn offers(run: &Results, label: &str, several: bool) -> Option<String> {
     panels.extend(different.map(|(policy, map)| (policy.name.clone(), &map.learnt[..])));
     let name = if several { label } else { &run.name };
     let map = HeatMap {
-        title: format!("{name}: mean {} offered", run.action),
+        title: format!("{}: mean {} offered", plot::shorten(name, 70), run.action),
         quantity: format!("mean {} where one is offered", run.action),
         cells,
         panels,

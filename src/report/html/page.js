@@ -61,7 +61,7 @@ function budgetChart() {
   }
   const last = Math.max(...series.map((s) => s.x.length));
   lineChart(byId("budget-chart"), {
-    label: "Budget left by step", x: { name: "step", log: false }, y: { name: "budget left (units)", log: false },
+    label: "Budget left by step", x: { name: "step", log: false }, y: { name: "budget left (units)", log: false, floor: 0 },
     what: (x) => x === last ? "end of the episode" : `step ${x}`,
     series,
   });
@@ -111,6 +111,13 @@ function settings() {
   }
 }
 
+/** Links to the pictures beside the page. */
+function pictures() {
+  const link = (name) => el("a", { href: encodeURIComponent(name) }, name);
+  byId("pictures").append("The plots as files beside this page: ",
+    ...data.pictures.flatMap((name, k) => k ? [", ", link(name)] : [link(name)]), ".");
+}
+
 /** opt and the fluid bound, for some budgets where there are many. */
 function optima(run) {
   const budgets = Object.keys(run.opt ?? {});
@@ -154,4 +161,5 @@ finalTable();
 budgetChart();
 heatMaps();
 settings();
+pictures();
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));

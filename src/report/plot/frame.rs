@@ -14,7 +14,7 @@ pub(super) const BOTTOM: f64 = 436.0;
 
 /// Where names in the legend start, and how many characters fit beside the plot.
 const NAMES: f64 = RIGHT + 58.0;
-const NAME_LENGTH: usize = 22;
+pub(crate) const NAME_LENGTH: usize = 22;
 const NOTE_LENGTH: usize = 26;
 
 /// Okabe and Ito's palette, which colour-blind readers can tell apart; dashes help in print.
@@ -171,7 +171,7 @@ pub(super) fn legend(svg: &mut String, chart: &Chart) {
 }
 
 /// A text that fits beside the plot.
-pub(super) fn shorten(text: &str, length: usize) -> String {
+pub(crate) fn shorten(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.into();
     }

@@ -4,7 +4,7 @@ use super::Scale;
 use super::axis::{Axis, Ends};
 use super::frame::{escape, put, shorten};
 use super::ramp::colour;
-use crate::sim::{Offer, OfferMap, evenly_spaced};
+use crate::sim::{Offer, OfferMap};
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 76.0;
@@ -149,18 +149,15 @@ impl HeatMap<'_> {
             ),
         );
         let bottom = y + PANEL.1;
-        for h in evenly_spaced(steps.len(), 7) {
+        let shown: Vec<usize> = steps.iter().map(|h| h + 1).collect();
+        for h in round_places(&shown, 8) {
             let at = (x + (h as f64 + 0.5) * cell.0, bottom + 17.0);
-            text(
-                svg,
-                at,
-                "text-anchor=\"middle\"",
-                &(steps[h] + 1).to_string(),
-            );
+            text(svg, at, "text-anchor=\"middle\"", &shown[h].to_string());
         }
-        for b in evenly_spaced(budgets.len(), 6) {
+        let shown: Vec<usize> = budgets.iter().map(|b| *b as usize).collect();
+        for b in round_places(&shown, 6) {
             let at = (x - 8.0, bottom - (b as f64 + 0.5) * cell.1 + 4.5);
-            text(svg, at, "text-anchor=\"end\"", &budgets[b].to_string());
+            text(svg, at, "text-anchor=\"end\"", &shown[b].to_string());
         }
         let middle = (x + PANEL.0 / 2.0, bottom + 37.0);
         text(svg, middle, "text-anchor=\"middle\"", "step");
@@ -209,10 +206,49 @@ impl HeatMap<'_> {
     }
 }
 
+/// Places in a rising list of whole numbers that deserve a label: about `limit` round ones, and the first.
+fn round_places(values: &[usize], limit: usize) -> Vec<usize> {
+    let (Some(&first), Some(&last)) = (values.first(), values.last()) else {
+        return Vec::new();
+    };
+    let mut steps = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10usize.pow(power)));
+    let step = steps.find(|step| last - first < limit * step).unwrap_or(1);
+    let nearest = |m: usize| (0..values.len()).min_by_key(|&i| values[i].abs_diff(m));
+    let round = (first.div_ceil(step) * step..=last).step_by(step);
+    let mut places: Vec<usize> = round.filter_map(nearest).collect();
+    if places
+        .first()
+        .is_none_or(|&i| 2 * (values[i] - first) > step)
+    {
+        places.insert(0, 0);
+    }
+    places.dedup();
+    places
+}
+
 fn text(svg: &mut String, (x, y): (f64, f64), attributes: &str, content: &str) {
     let content = escape(content);
     put(
         svg,
         format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" {attributes}>{content}</text>"),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round_places;
+
+    #[test]
+    fn labels_are_round_and_few() {
+        let labels = |values: Vec<usize>, limit| -> Vec<usize> {
+            let places = round_places(&values, limit);
+            places.into_iter().map(|i| values[i]).collect()
+        };
+        assert_eq!(labels((1..=24).collect(), 6), [1, 5, 10, 15, 20]);
+        assert_eq!(labels((1..=12).collect(), 7), [2, 4, 6, 8, 10, 12]);
+        assert_eq!(labels((1..=3).collect(), 6), [1, 2, 3]);
+        assert_eq!(labels(vec![1, 34, 67, 100], 3), [1, 34, 100]);
+        assert_eq!(labels(vec![7], 5), [7]);
+        assert!(labels(vec![], 5).is_empty());
+    }
 }

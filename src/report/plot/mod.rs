@@ -10,7 +10,7 @@ pub use axis::Scale;
 pub use chart::{AxisName, Chart, Point, Series};
 pub use heat::{HeatMap, mean_offer};
 
-pub(crate) use frame::{COLOURS, DASHES};
+pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
 
 use crate::sim::{MeanAndError, RegretSummary};
 
@@ -46,7 +46,11 @@ pub fn regret_curves<'a>(
 /// Budget left by step, the end of the episode last.
 pub fn budget_left(title: &str, policies: &[(String, &[MeanAndError])]) -> Chart {
     let series = policies.iter().map(|(name, left)| {
-        let points = (1..).zip(*left).map(|(h, left)| banded(f64::from(h), left));
+        let points = (1..).zip(*left).map(|(h, left)| {
+            // Nobody can have less than nothing left.
+            let lower = left.lower().max(0.0);
+            Point::new(f64::from(h), left.mean).with_band(lower, left.upper())
+        });
         let end = left.last().map_or(0.0, |end| end.mean);
         Series::new(name, points.collect()).with_note(format!("{end:.2} left at the end"))
     });
