@@ -78,7 +78,7 @@ impl<'a> Row<'a> {
     /// A standard error: NaN where there was one replication only.
     pub fn error(&self, column: usize) -> Result<f64, InputError> {
         match self.text(column).parse::<f64>() {
-            Ok(x) if !(x < 0.0) && x != f64::INFINITY => Ok(x),
+            Ok(x) if x.is_nan() || (0.0..f64::INFINITY).contains(&x) => Ok(x),
             _ => Err(self.wrong(column, "a number from 0, or NaN")),
         }
     }
