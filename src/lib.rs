@@ -53,6 +53,7 @@
 pub mod cli;
 pub mod dp;
 pub mod error;
+pub mod fluid;
 pub mod model;
 pub mod oracle;
 pub mod policy;

@@ -30,6 +30,7 @@ fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Ve
     let place = Workplace {
         instance: Arc::clone(instance),
         optimum: Arc::new(ValueTable::zeros(H, 5)),
+        fluid: None,
         delta: 0.1,
         episodes: T,
     };
@@ -84,7 +85,7 @@ fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Ve
 
 fn table_of(policy: &dyn Policy) -> &ValueTable {
     match policy.plan() {
-        Plan::Greedy { u_hat, .. } => u_hat,
+        Some(Plan::Greedy { u_hat, .. }) => u_hat,
         other => panic!("{other:?} has no table"),
     }
 }

@@ -233,6 +233,13 @@ impl ContextSample {
             .map(|(start, &end)| &self.row_entries[start..end])
     }
 
+    /// The entry of a context, where it is a point of a finite law that the sample has met.
+    pub fn find(&self, context: &Context) -> Option<usize> {
+        let step = if self.split_by_step { context.step } else { 0 };
+        let entry = self.entry_of.get(&(context.point?, step as u32));
+        entry.map(|entry| *entry as usize)
+    }
+
     /// The entry of a context, made where it is new.
     fn entry(&mut self, instance: &Instance, context: &Context) -> u32 {
         let next = self.len() as u32;

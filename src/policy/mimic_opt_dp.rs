@@ -96,10 +96,10 @@ impl Policy for MimicOptDp {
         self.u_hat = u_hat;
     }
 
-    fn plan(&self) -> Plan<'_> {
-        Plan::Greedy {
+    fn plan(&self) -> Option<Plan<'_>> {
+        Some(Plan::Greedy {
             oracle: self.oracle.as_ref(),
             u_hat: &self.u_hat,
-        }
+        })
     }
 }

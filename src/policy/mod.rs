@@ -1,23 +1,30 @@
 //! Algorithm 1 and what it is compared with. A policy sees contexts and outcomes of one replication, never the truth
-//! (but for the clairvoyant).
+//! (but for the clairvoyant and the fluid policy).
 
 mod decision;
+mod fluid;
+mod logistic_ucb1;
 mod mimic_opt_dp;
 mod reserved;
 mod simple;
 mod spec;
+mod square_cbwk;
 
 use std::fmt::Debug;
 
 use crate::dp::{PlanRequest, ValueTable};
+use crate::fluid::FluidPlan;
 use crate::model::{Context, EpisodeContexts};
 use crate::oracle::Oracle;
 
 pub use decision::{Decider, best_action, best_entry_action};
+pub use fluid::Fluid;
+pub use logistic_ucb1::LogisticUcb1;
 pub use mimic_opt_dp::MimicOptDp;
 pub use reserved::ReservedEpisodes;
 pub use simple::{Clairvoyant, Fixed, Myopic, Random};
 pub use spec::{InitialRows, PolicyConfig, PolicySpec, PolicyStreams, Workplace};
+pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
 
 /// A policy of one replication.
 ///
@@ -47,8 +54,10 @@ pub trait Policy: Debug + Send + Sync {
     /// The plan that was asked for.
     fn install(&mut self, _u_hat: ValueTable) {}
 
-    /// What the policy does throughout an episode, seen from its start.
-    fn plan(&self) -> Plan<'_>;
+    /// What the policy does throughout an episode, seen from its start; `None` for policies that change on the way.
+    fn plan(&self) -> Option<Plan<'_>> {
+        None
+    }
 }
 
 /// A policy frozen at the start of an episode.
@@ -65,6 +74,8 @@ pub enum Plan<'a> {
     Fixed(usize),
     /// Uniform over the feasible actions, the null action included.
     Uniform,
+    /// Follows the fluid relaxation, solved anew at every step.
+    Fluid(&'a FluidPlan),
 }
 
 impl Plan<'_> {

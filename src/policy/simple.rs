@@ -37,11 +37,11 @@ impl Policy for Clairvoyant {
             .choose(&self.instance, &self.oracle, &self.optimum, context, budget)
     }
 
-    fn plan(&self) -> Plan<'_> {
-        Plan::Greedy {
+    fn plan(&self) -> Option<Plan<'_>> {
+        Some(Plan::Greedy {
             oracle: &self.oracle,
             u_hat: &self.optimum,
-        }
+        })
     }
 }
 
@@ -95,11 +95,11 @@ impl Policy for Myopic {
         true
     }
 
-    fn plan(&self) -> Plan<'_> {
-        Plan::Greedy {
+    fn plan(&self) -> Option<Plan<'_>> {
+        Some(Plan::Greedy {
             oracle: self.oracle.as_ref(),
             u_hat: &self.no_future,
-        }
+        })
     }
 }
 
@@ -132,8 +132,8 @@ impl Policy for Random {
         self.feasible[self.rng.random_range(0..self.feasible.len())]
     }
 
-    fn plan(&self) -> Plan<'_> {
-        Plan::Uniform
+    fn plan(&self) -> Option<Plan<'_>> {
+        Some(Plan::Uniform)
     }
 }
 
@@ -160,7 +160,7 @@ impl Policy for Fixed {
         }
     }
 
-    fn plan(&self) -> Plan<'_> {
-        Plan::Fixed(self.action)
+    fn plan(&self) -> Option<Plan<'_>> {
+        Some(Plan::Fixed(self.action))
     }
 }

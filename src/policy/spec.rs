@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
-use super::{Clairvoyant, Fixed, MimicOptDp, Myopic, Policy, Random, ReservedEpisodes};
+use super::{
+    Clairvoyant, Fixed, Fluid, LogisticUcb1, MimicOptDp, Myopic, Policy, Random, ReservedEpisodes,
+    SquareCbwk, SquareSettings,
+};
 use crate::dp::ValueTable;
 use crate::error::Invalid;
+use crate::fluid::FluidPlan;
 use crate::model::{ContextRows, Instance};
 use crate::oracle::{OracleConfig, OracleSpec};
 
@@ -22,8 +26,27 @@ pub enum PolicySpec {
         /// Confidence-bound oracle.
         oracle: OracleSpec,
     },
+    /// Regression, a price for the budget, inverse gap weighting.
+    SquareCbwk {
+        /// Its own settings.
+        settings: SquareSettings,
+        /// Oracle whose point estimates are used.
+        oracle: OracleSpec,
+    },
+    /// Optimistic linear program at every step.
+    LogisticUcb1 {
+        /// b_T, units of the budget that are set aside.
+        budget_correction: f64,
+        /// Confidence-bound oracle.
+        oracle: OracleSpec,
+    },
     /// True rho and law.
     Clairvoyant,
+    /// The fluid relaxation with true rho and law.
+    Fluid {
+        /// Whether it is solved anew at every step.
+        resolve: bool,
+    },
     /// ucb * r only.
     Myopic {
         /// Confidence-bound oracle.
@@ -58,7 +81,18 @@ enum Checked {
         initial: InitialRows,
         oracle: OracleConfig,
     },
+    SquareCbwk {
+        settings: SquareSettings,
+        oracle: OracleConfig,
+    },
+    LogisticUcb1 {
+        budget_correction: f64,
+        oracle: OracleConfig,
+    },
     Clairvoyant,
+    Fluid {
+        resolve: bool,
+    },
     Myopic {
         oracle: OracleConfig,
     },
@@ -75,6 +109,8 @@ pub struct Workplace {
     pub instance: Arc<Instance>,
     /// The optimal value table, for the clairvoyant.
     pub optimum: Arc<ValueTable>,
+    /// The fluid relaxation, where a policy needs it.
+    pub fluid: Option<Arc<FluidPlan>>,
     /// delta of the study.
     pub delta: f64,
     /// T.
@@ -117,7 +153,33 @@ impl PolicySpec {
                     oracle: oracle.check(&format!("{field}.oracle"), instance)?,
                 }
             }
+            Self::SquareCbwk { settings, oracle } => {
+                for (key, value) in [("eta", settings.eta), ("gamma", settings.gamma)] {
+                    if let Some(value) = value.filter(|x| !(x.is_finite() && *x > 0.0)) {
+                        let field = format!("{field}.{key}");
+                        return Err(Invalid::new(field, value, "a positive number"));
+                    }
+                }
+                Checked::SquareCbwk {
+                    settings: *settings,
+                    oracle: oracle.check(&format!("{field}.oracle"), instance)?,
+                }
+            }
+            Self::LogisticUcb1 {
+                budget_correction,
+                oracle,
+            } => {
+                if !(budget_correction.is_finite() && *budget_correction >= 0.0) {
+                    let field = format!("{field}.budget_correction");
+                    return Err(Invalid::new(field, budget_correction, "a number from 0"));
+                }
+                Checked::LogisticUcb1 {
+                    budget_correction: *budget_correction,
+                    oracle: oracle.check(&format!("{field}.oracle"), instance)?,
+                }
+            }
             Self::Clairvoyant => Checked::Clairvoyant,
+            Self::Fluid { resolve } => Checked::Fluid { resolve: *resolve },
             Self::Myopic { oracle } => Checked::Myopic {
                 oracle: oracle.check(&format!("{field}.oracle"), instance)?,
             },
@@ -172,6 +234,34 @@ impl PolicyConfig {
                     rows,
                 ))
             }
+            Checked::SquareCbwk { settings, oracle } => {
+                let oracle = oracle.build(&instance, place.episodes, start);
+                Box::new(SquareCbwk::new(
+                    instance,
+                    oracle,
+                    place.delta,
+                    *settings,
+                    choices,
+                ))
+            }
+            Checked::LogisticUcb1 {
+                budget_correction,
+                oracle,
+            } => {
+                let oracle = oracle.build(&instance, place.episodes, start);
+                Box::new(LogisticUcb1::new(
+                    instance,
+                    oracle,
+                    place.delta,
+                    *budget_correction,
+                    choices,
+                ))
+            }
+            Checked::Fluid { resolve } => {
+                let plan = place.fluid.as_ref();
+                let plan = Arc::clone(plan.expect("made for studies with a fluid policy"));
+                Box::new(Fluid::new(instance, plan, *resolve, choices))
+            }
             Checked::Clairvoyant => {
                 Box::new(Clairvoyant::new(instance, Arc::clone(&place.optimum)))
             }
@@ -187,9 +277,20 @@ impl PolicyConfig {
     /// The oracle it learns with, where it has one.
     pub fn oracle(&self) -> Option<&OracleConfig> {
         match &self.0 {
-            Checked::MimicOptDp { oracle, .. } | Checked::Myopic { oracle } => Some(oracle),
-            Checked::Clairvoyant | Checked::Random | Checked::Fixed { .. } => None,
+            Checked::MimicOptDp { oracle, .. }
+            | Checked::SquareCbwk { oracle, .. }
+            | Checked::LogisticUcb1 { oracle, .. }
+            | Checked::Myopic { oracle } => Some(oracle),
+            Checked::Clairvoyant
+            | Checked::Fluid { .. }
+            | Checked::Random
+            | Checked::Fixed { .. } => None,
         }
+    }
+
+    /// Whether [`Workplace::fluid`] must be there.
+    pub fn needs_fluid_plan(&self) -> bool {
+        matches!(self.0, Checked::Fluid { .. })
     }
 
     /// A generous estimate of the bytes one replication holds by the end of the study.
@@ -199,24 +300,33 @@ impl PolicyConfig {
         let dimension = instance.contexts().dimension();
         let per_observation = 8 * (2 * dimension + 3) + 9;
         let table = (horizon + 1) * (instance.budgets().max() as usize + 1) * 8;
+        let per_context = 8 * dimension + 24 + 20 + actions * (8 + 4 + 16);
         match &self.0 {
             Checked::MimicOptDp {
                 reserved, oracle, ..
             } => {
                 let rows = reserved.rows_after(place.episodes);
                 let contexts = rows * horizon;
-                let per_context = 8 * dimension + 24 + 20 + actions * (8 + 4 + 16);
                 let observations = place.episodes.saturating_sub(rows) * horizon;
                 // Vectors double as they grow; the backend's own scratch is a table or two.
                 2 * (contexts * per_context + observations * per_observation)
                     + oracle.bytes(instance, observations, contexts)
                     + 4 * table
             }
-            Checked::Myopic { oracle } => {
+            Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
                 let observations = place.episodes * horizon;
                 2 * observations * per_observation + oracle.bytes(instance, observations, 0) + table
             }
-            Checked::Clairvoyant | Checked::Random | Checked::Fixed { .. } => table,
+            Checked::LogisticUcb1 { oracle, .. } => {
+                let steps = place.episodes * horizon;
+                // Arrivals are kept one by one, and every step has its own list of contexts.
+                2 * steps * (per_context + 64 + per_observation)
+                    + oracle.bytes(instance, steps, 0)
+            }
+            Checked::Clairvoyant
+            | Checked::Fluid { .. }
+            | Checked::Random
+            | Checked::Fixed { .. } => table,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The exact expected reward of a policy's plan, by policy evaluation over a finite law.
 
 use crate::dp::{Coefficients, ContextSample};
+use crate::fluid::Hull;
 use crate::model::Instance;
 use crate::policy::{Plan, best_entry_action};
 
@@ -82,6 +83,18 @@ impl Evaluator {
             }
             Plan::Fixed(a) if a > 0 && feasible(a) => gain_of(a),
             Plan::Fixed(_) => 0.0,
+            Plan::Fluid(fluid) => {
+                let context = self.law.context(entry);
+                let mix = fluid.mix(&context, h, budget, &mut Hull::default());
+                let gain_or_wait = |a: usize| {
+                    if a > 0 && feasible(a) {
+                        gain_of(a)
+                    } else {
+                        0.0
+                    }
+                };
+                mix.share * gain_or_wait(mix.upper) + (1.0 - mix.share) * gain_or_wait(mix.lower)
+            }
             Plan::Uniform => {
                 let choices = (1..=actions).filter(|&a| feasible(a));
                 let (count, sum) = choices.fold((1.0, 0.0), |(n, s), a| (n + 1.0, s + gain_of(a)));

@@ -4,7 +4,6 @@
 mod budget_use;
 mod coverage;
 mod expected;
-mod fluid;
 mod influence;
 mod offers;
 mod optimum;
@@ -16,7 +15,6 @@ mod world;
 pub use budget_use::BudgetUse;
 pub use coverage::{Coverage, CoverageSetting, coverage, growing_sizes};
 pub use expected::Evaluator;
-pub use fluid::fluid_bounds;
 pub use influence::standard_errors;
 pub use offers::{Offer, OfferMap, OfferSurvey, evenly_spaced};
 pub use optimum::{Estimate, Optimum};

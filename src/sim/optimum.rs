@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::fluid::fluid_bounds;
 use super::influence::standard_errors;
 use crate::dp::{
     Backend, BackendError, BoundSource, Coefficients, ContextSample, Problem, ValueTable,
 };
+use crate::fluid::fluid_bounds;
 use crate::model::{ContextRows, Instance};
 use crate::oracle::Known;
 

@@ -13,8 +13,10 @@ use super::expected::Evaluator;
 use super::{BudgetUse, EpisodeOutcome, OfferMap, OfferSurvey};
 use super::{Optimum, Purpose, Streams, World};
 use crate::dp::cpu::Dense;
-use crate::dp::{Backend, BackendError, PlanRequest};
+use crate::dp::{Backend, BackendError, ContextSample, PlanRequest};
 use crate::error::OutputError;
+use crate::fluid::FluidPlan;
+use crate::model::ContextRows;
 use crate::policy::{Policy, PolicyStreams, Workplace};
 use crate::study::{NamedPolicy, Study};
 
@@ -130,6 +132,7 @@ pub fn run(
     let place = Workplace {
         instance: Arc::clone(&study.instance),
         optimum: Arc::clone(&optimum.table),
+        fluid: fluid_plan_of(study, &streams),
         delta: study.delta,
         episodes: study.episodes,
     };
@@ -268,7 +271,8 @@ impl Replication {
 
     fn evaluate_plan(&mut self, evaluator: &Evaluator) {
         if self.plan_changed || self.expected.is_none() {
-            self.expected = Some(evaluator.expected_rewards(self.policy.plan()));
+            let plan = self.policy.plan();
+            self.expected = plan.map(|plan| evaluator.expected_rewards(plan));
         }
     }
 }
@@ -279,12 +283,26 @@ fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError>
     if let Some(optimum) = Optimum::exact(&study.instance, &mut reference)? {
         return Ok(optimum);
     }
+    Optimum::from_rows(&study.instance, &law_rows(study, streams), &mut reference)
+}
+
+/// Rows that stand for a continuous law.
+fn law_rows(study: &Study, streams: &Streams) -> ContextRows {
     let mut stream = streams.of_study(Purpose::Optimum);
-    let rows = study
-        .instance
-        .contexts()
-        .draw_rows(&mut stream, study.optimum_rows);
-    Optimum::from_rows(&study.instance, &rows, &mut reference)
+    let contexts = study.instance.contexts();
+    contexts.draw_rows(&mut stream, study.optimum_rows)
+}
+
+/// The fluid relaxation of the law that the optimum is computed from, where a policy follows it.
+fn fluid_plan_of(study: &Study, streams: &Streams) -> Option<Arc<FluidPlan>> {
+    let instance = &study.instance;
+    if !study.policies.iter().any(|p| p.config.needs_fluid_plan()) {
+        return None;
+    }
+    let split = instance.conversion().depends_on_step();
+    let sample = ContextSample::of_law(instance, split)
+        .unwrap_or_else(|| ContextSample::of_rows(instance, &law_rows(study, streams), split));
+    Some(Arc::new(FluidPlan::new(Arc::clone(instance), sample)))
 }
 
 fn evaluator_of(study: &Study, wave: &[Replication]) -> Option<Evaluator> {
@@ -297,9 +315,7 @@ fn evaluator_of(study: &Study, wave: &[Replication]) -> Option<Evaluator> {
     if !study.expected && !small {
         return None;
     }
-    let by_step = wave
-        .first()
-        .is_some_and(|r| r.policy.plan().depends_on_step());
+    let by_step = wave.first()?.policy.plan()?.depends_on_step();
     Evaluator::new(&study.instance, by_step)
 }
 

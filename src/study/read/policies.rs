@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::oracles::oracle;
 use super::{Read, WHOLE, sections};
 use crate::model::{ContextRows, ConversionSpec};
-use crate::policy::{InitialRows, PolicySpec};
+use crate::policy::{InitialRows, PolicySpec, SquareSettings};
 use crate::study::section::Section;
 
 /// The policies with their names, by default their kinds.
@@ -17,7 +17,10 @@ pub(in crate::study) fn policies(
     sections(root, "policies", |s| {
         let kinds = [
             "mimic-opt-dp",
+            "square-cbwk",
+            "logistic-ucb1",
             "clairvoyant",
+            "fluid",
             "myopic",
             "random",
             "fixed:<a>",
@@ -30,7 +33,22 @@ pub(in crate::study) fn policies(
                 initial: initial_rows(s, horizon)?,
                 oracle: oracle(s, truth)?,
             },
+            "square-cbwk" => PolicySpec::SquareCbwk {
+                settings: SquareSettings {
+                    eta: s.optional_number("eta")?,
+                    gamma: s.optional_number("gamma")?,
+                    reset_dual: s.flag_or("reset_dual", true)?,
+                },
+                oracle: oracle(s, truth)?,
+            },
+            "logistic-ucb1" => PolicySpec::LogisticUcb1 {
+                budget_correction: s.number_or("budget_correction", 0.0)?,
+                oracle: oracle(s, truth)?,
+            },
             "clairvoyant" => PolicySpec::Clairvoyant,
+            "fluid" => PolicySpec::Fluid {
+                resolve: s.flag_or("resolve", true)?,
+            },
             "myopic" => PolicySpec::Myopic {
                 oracle: oracle(s, truth)?,
             },

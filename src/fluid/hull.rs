@@ -1,0 +1,99 @@
+//! The upper concave hull of a context's points (cost, reward).
+
+/// A corner of the hull and the edge that leads to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Corner {
+    /// The action whose point it is; 0 is the null action.
+    pub action: usize,
+    /// Expected cost of the action.
+    pub cost: f64,
+    /// Expected reward of the action.
+    pub reward: f64,
+    /// Reward per cost along the edge from the corner before; infinite at the null action.
+    pub slope: f64,
+}
+
+/// The hull of the null action's point (0, 0) and the points of the other actions that earn something.
+#[derive(Debug, Clone, Default)]
+pub struct Hull {
+    corners: Vec<Corner>,
+    points: Vec<Corner>,
+}
+
+impl Hull {
+    /// Makes this the hull of the (cost, reward) of actions 1, 2, ...; room is reused.
+    ///
+    /// Slopes are compared as they are stored, so that they fall strictly from corner to corner.
+    pub fn set(&mut self, points: impl Iterator<Item = (f64, f64)>) {
+        self.points.clear();
+        let earning = (1..).zip(points).filter(|(_, (c, r))| *c > 0.0 && *r > 0.0);
+        self.points
+            .extend(earning.map(|(action, (cost, reward))| Corner {
+                action,
+                cost,
+                reward,
+                slope: 0.0,
+            }));
+        // By rising cost; at equal cost the larger reward comes first, then the lower index.
+        self.points.sort_by(|x, y| {
+            let by_reward = y.reward.total_cmp(&x.reward);
+            x.cost.total_cmp(&y.cost).then(by_reward)
+        });
+        self.corners.clear();
+        self.corners.push(Corner {
+            action: 0,
+            cost: 0.0,
+            reward: 0.0,
+            slope: f64::INFINITY,
+        });
+        for point in &self.points {
+            while let Some(last) = self.corners.last() {
+                if point.reward <= last.reward {
+                    break;
+                }
+                let slope = (point.reward - last.reward) / (point.cost - last.cost);
+                if slope < last.slope {
+                    self.corners.push(Corner { slope, ..*point });
+                    break;
+                }
+                self.corners.pop();
+            }
+        }
+    }
+
+    /// Corners by rising cost and falling slope; the first is the null action.
+    pub fn corners(&self) -> &[Corner] {
+        &self.corners
+    }
+
+    /// The edges as (slope, cost), by falling slope.
+    pub fn edges(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.corners
+            .windows(2)
+            .map(|pair| (pair[1].slope, pair[1].cost - pair[0].cost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Hull;
+
+    fn actions(points: &[(f64, f64)]) -> Vec<usize> {
+        let mut hull = Hull::default();
+        hull.set(points.iter().copied());
+        hull.corners().iter().map(|c| c.action).collect()
+    }
+
+    #[test]
+    fn corners_by_hand() {
+        // Slopes 2, 1: both are corners. A point below the edge, one that earns less for more, one that earns nothing.
+        assert_eq!(actions(&[(1.0, 2.0), (2.0, 3.0)]), [0, 1, 2]);
+        assert_eq!(actions(&[(1.0, 1.0), (2.0, 3.0)]), [0, 2]);
+        assert_eq!(actions(&[(1.0, 2.0), (2.0, 2.0), (0.0, 0.0)]), [0, 1]);
+        // On the edge is no corner; of equal points the lower index is taken.
+        assert_eq!(actions(&[(1.0, 1.0), (2.0, 2.0)]), [0, 2]);
+        assert_eq!(actions(&[(1.0, 1.0), (1.0, 1.0)]), [0, 1]);
+        assert_eq!(actions(&[(1.0, 1.0), (1.0, 2.0)]), [0, 2]);
+        assert_eq!(actions(&[]), [0]);
+    }
+}

@@ -1,0 +1,18 @@
+//! Linear programs with one budget constraint: the fluid relaxation of Appendix A.3, and the program that Box B of Li and
+//! Stoltz solves at every step.
+//!
+//! ```text
+//! max  sum_s w_s sum_a reward(s, a) x(s, a)   subject to   sum_s w_s sum_a cost(s, a) x(s, a) <= budget,  x(s, .) a mixture
+//! ```
+//!
+//! With a single constraint the program is a fractional knapsack: each context offers the increments of the upper
+//! concave hull of its points (cost, reward), the null action at (0, 0), and increments are bought in falling order of
+//! reward per cost until the budget is spent. That is exact; only the context of the last increment is randomised.
+
+mod hull;
+mod plan;
+mod program;
+
+pub use hull::{Corner, Hull};
+pub use plan::{FluidPlan, fluid_bounds};
+pub use program::{Cut, Mix, Program, Search};

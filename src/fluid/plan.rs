@@ -1,0 +1,129 @@
+//! The fluid relaxation of Appendix A.3 for every step and budget left: its value UB_t, and the plan that follows it.
+
+use std::sync::Arc;
+
+use super::{Cut, Hull, Mix};
+use crate::dp::{BoundSource, Coefficients, ContextSample};
+use crate::model::{Context, Instance};
+use crate::oracle::Known;
+
+/// An edge of a context's hull.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    slope: f64,
+    entry: usize,
+    cost: f64,
+}
+
+/// Edges of all entries, steepest first; `coefficients` must hold rho r and rho of the sample's pairs.
+fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
+    let actions = sample.actions();
+    let mut edges = Vec::new();
+    let mut hull = Hull::default();
+    for entry in 0..sample.len() {
+        hull.set((1..=actions).map(|a| {
+            let pair = entry * actions + a - 1;
+            let cost = coefficients.lcb[pair] * f64::from(sample.cost(entry, a));
+            (cost, coefficients.gain[pair])
+        }));
+        edges.extend(
+            hull.edges()
+                .map(|(slope, cost)| Edge { slope, entry, cost }),
+        );
+    }
+    edges.sort_by(|x, y| y.slope.total_cmp(&x.slope).then(x.entry.cmp(&y.entry)));
+    edges
+}
+
+/// Adds the expected arrivals of a step to those of each entry.
+fn add_arrivals(sample: &ContextSample, step: usize, arrivals: &mut [f64]) {
+    let contexts = sample.step(step);
+    for (&entry, weight) in contexts.entries.iter().zip(&contexts.weights) {
+        arrivals[entry as usize] += weight / sample.total();
+    }
+}
+
+/// The value and the cut for budgets 0..=`budget_max`, in one pass over the edges.
+fn buy_all(edges: &[Edge], arrivals: &[f64], budget_max: u32) -> Vec<(f64, Cut)> {
+    let (mut spent, mut earned) = (0.0, 0.0);
+    let mut queue = edges.iter().filter(|e| arrivals[e.entry] > 0.0).peekable();
+    let cost_of = |edge: &Edge| arrivals[edge.entry] * edge.cost;
+    (0..=budget_max)
+        .map(|budget| {
+            let budget = f64::from(budget);
+            while let Some(edge) = queue.next_if(|edge| spent + cost_of(edge) <= budget) {
+                spent += cost_of(edge);
+                earned += cost_of(edge) * edge.slope;
+            }
+            queue.peek().map_or((earned, Cut::EVERYTHING), |edge| {
+                let cut = Cut {
+                    slope: edge.slope,
+                    entry: edge.entry,
+                    share: ((budget - spent) / cost_of(edge)).clamp(0.0, 1.0),
+                };
+                (earned + (budget - spent) * edge.slope, cut)
+            })
+        })
+        .collect()
+}
+
+/// UB for budgets 0..=`budget_max`. `coefficients` must hold rho r and rho of the sample's pairs.
+pub fn fluid_bounds(
+    sample: &ContextSample,
+    coefficients: &Coefficients,
+    budget_max: u32,
+) -> Vec<f64> {
+    let edges = sorted_edges(sample, coefficients);
+    let mut arrivals = vec![0.0; sample.len()];
+    (0..sample.horizon()).for_each(|step| add_arrivals(sample, step, &mut arrivals));
+    let all = buy_all(&edges, &arrivals, budget_max);
+    all.into_iter().map(|(value, _)| value).collect()
+}
+
+/// Solutions of the program over steps h..=H with b units left, for every h and b, with rho and the law known.
+#[derive(Debug)]
+pub struct FluidPlan {
+    instance: Arc<Instance>,
+    sample: ContextSample,
+    budget_max: u32,
+    /// By step, then budget.
+    cuts: Vec<Cut>,
+}
+
+impl FluidPlan {
+    /// `sample` is the law of the instance, or rows drawn from it where it is continuous.
+    pub fn new(instance: Arc<Instance>, sample: ContextSample) -> Self {
+        let mut coefficients = Coefficients::default();
+        Known::fitted(Arc::clone(&instance)).fill(&sample, &mut coefficients);
+        let budget_max = instance.budgets().max();
+        let edges = sorted_edges(&sample, &coefficients);
+        let mut arrivals = vec![0.0; sample.len()];
+        let horizon = sample.horizon();
+        let width = budget_max as usize + 1;
+        let mut cuts = vec![Cut::EVERYTHING; horizon * width];
+        for (step, row) in cuts.chunks_exact_mut(width).enumerate().rev() {
+            add_arrivals(&sample, step, &mut arrivals);
+            for (cut, (_, found)) in row.iter_mut().zip(buy_all(&edges, &arrivals, budget_max)) {
+                *cut = found;
+            }
+        }
+        Self {
+            instance,
+            sample,
+            budget_max,
+            cuts,
+        }
+    }
+
+    /// What the solution of the program from step `from` (0-based) on with `budget` units plays in a context.
+    pub fn mix(&self, context: &Context, from: usize, budget: u32, hull: &mut Hull) -> Mix {
+        let instance = &self.instance;
+        hull.set((1..=instance.actions()).map(|a| {
+            let rho = instance.rho(context, a);
+            let (gain, rho) = Coefficients::of(rho, rho, instance.reward(context, a));
+            (rho * f64::from(instance.cost(context, a)), gain)
+        }));
+        let place = from * (self.budget_max as usize + 1) + budget as usize;
+        self.cuts[place].mix(hull, self.sample.find(context))
+    }
+}

@@ -1,0 +1,241 @@
+//! One program, solved exactly from where the last one ended.
+//!
+//! Most contexts do the same at all prices near the last one: for them one comparison of actions at either end of a
+//! window of prices is enough. Only the others need their hulls, and only the edges within the window are sorted. A
+//! window that misses the solution is moved.
+
+use rand::{Rng, RngExt};
+
+use super::Hull;
+
+/// Where buying stops: edges with a larger slope are bought, and of those with this slope the ones of earlier entries;
+/// of the edge of `entry` itself only a share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cut {
+    /// Reward per cost of the last edge, the price of the budget.
+    pub slope: f64,
+    /// The context of the last edge, the only one that is randomised.
+    pub entry: usize,
+    /// How much of the last edge is bought.
+    pub share: f64,
+}
+
+/// What a context plays: `upper` with probability `share`, otherwise `lower`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mix {
+    /// The cheaper action.
+    pub lower: usize,
+    /// The dearer action; the same where nothing is randomised.
+    pub upper: usize,
+    /// Probability of the dearer action.
+    pub share: f64,
+}
+
+impl Mix {
+    /// Draws an action; uses the stream only where there is something to draw.
+    pub fn draw(&self, rng: &mut impl Rng) -> usize {
+        if self.upper != self.lower && rng.random::<f64>() < self.share {
+            self.upper
+        } else {
+            self.lower
+        }
+    }
+}
+
+impl Cut {
+    /// The budget does not bind.
+    pub const EVERYTHING: Self = Self {
+        slope: 0.0,
+        entry: 0,
+        share: 0.0,
+    };
+
+    /// What a context with this hull plays; contexts outside the program have no entry.
+    pub fn mix(&self, hull: &Hull, entry: Option<usize>) -> Mix {
+        let mut lower = 0;
+        for corner in &hull.corners()[1..] {
+            let earlier = entry.is_some_and(|entry| entry < self.entry);
+            if corner.slope > self.slope || (corner.slope == self.slope && earlier) {
+                lower = corner.action;
+            } else if corner.slope == self.slope && entry == Some(self.entry) {
+                return Mix {
+                    lower,
+                    upper: corner.action,
+                    share: self.share,
+                };
+            } else {
+                break;
+            }
+        }
+        Mix {
+            lower,
+            upper: lower,
+            share: 0.0,
+        }
+    }
+}
+
+/// Contexts with weights and the expected cost and reward of their actions, flat, `actions` numbers per context.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// Non-null actions per context.
+    pub actions: usize,
+    /// Weight of each context.
+    pub weights: &'a [f64],
+    /// Expected cost of each (context, action); positive wherever the reward is.
+    pub costs: &'a [f64],
+    /// Expected reward of each (context, action); at most 0 for actions that may not be taken.
+    pub rewards: &'a [f64],
+}
+
+/// Where to look first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Search {
+    slope: f64,
+    width: f64,
+}
+
+impl Default for Search {
+    /// Anywhere.
+    fn default() -> Self {
+        Self {
+            slope: 0.0,
+            width: 0.0,
+        }
+    }
+}
+
+/// Programs of up to this many contexts are sorted whole.
+const SMALL: usize = 48;
+
+/// The window of prices, as a share of the last price: at least this wide, and so many times the last change.
+const LEAST_WIDTH: f64 = 0.005;
+const CHANGES: f64 = 3.0;
+
+/// A choice is certain where it is better than any other by this share of the numbers compared.
+const CERTAIN: f64 = 1e-12;
+
+/// An edge in the window.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    slope: f64,
+    entry: usize,
+    cost: f64,
+}
+
+impl Search {
+    fn window(&self, contexts: usize) -> (f64, f64) {
+        if contexts <= SMALL || self.slope <= 0.0 {
+            return (0.0, f64::INFINITY);
+        }
+        let width = self.width.max(LEAST_WIDTH);
+        (
+            self.slope * (1.0 - width).max(0.0),
+            self.slope * (1.0 + width),
+        )
+    }
+
+    fn found(&mut self, slope: f64) {
+        self.width = if self.slope > 0.0 && slope > 0.0 {
+            (CHANGES * (slope / self.slope - 1.0).abs()).clamp(0.5 * self.width, 0.5)
+        } else {
+            0.5
+        };
+        self.slope = slope;
+    }
+}
+
+impl Program<'_> {
+    /// The exact solution for a budget.
+    pub fn solve(&self, budget: f64, search: &mut Search) -> Cut {
+        let (mut low, mut high) = search.window(self.weights.len());
+        let cut = loop {
+            let (spent, edges) = self.window(low, high);
+            if spent > budget && high < f64::INFINITY {
+                (low, high) = (high, f64::INFINITY);
+                continue;
+            }
+            match buy(spent, edges, budget) {
+                Some(cut) => break cut,
+                None if low > 0.0 => (low, high) = (0.0, low),
+                None => break Cut::EVERYTHING,
+            }
+        };
+        search.found(cut.slope);
+        cut
+    }
+
+    /// What is spent on edges steeper than `high`, and the edges with slopes in (low, high], steepest first.
+    fn window(&self, low: f64, high: f64) -> (f64, Vec<Edge>) {
+        let mut spent = 0.0;
+        let mut edges = Vec::new();
+        let mut hull = Hull::default();
+        for (entry, &weight) in self.weights.iter().enumerate() {
+            if high < f64::INFINITY
+                && let (Some(at_high), Some(at_low)) =
+                    (self.best_at(entry, high), self.best_at(entry, low))
+                && at_high == at_low
+            {
+                spent += weight * at_high;
+                continue;
+            }
+            self.set_hull(entry, &mut hull);
+            for (slope, cost) in hull.edges() {
+                let cost = weight * cost;
+                if slope > high {
+                    spent += cost;
+                } else if slope > low {
+                    edges.push(Edge { slope, entry, cost });
+                }
+            }
+        }
+        edges.sort_unstable_by(|x, y| y.slope.total_cmp(&x.slope).then(x.entry.cmp(&y.entry)));
+        (spent, edges)
+    }
+
+    /// The cost of the action that maximises reward - price * cost, where that is beyond doubt.
+    #[inline]
+    fn best_at(&self, entry: usize, price: f64) -> Option<f64> {
+        let pairs = entry * self.actions..(entry + 1) * self.actions;
+        let (mut best, mut second, mut cost_of_best, mut size) =
+            (0.0, f64::NEG_INFINITY, 0.0, 0.0f64);
+        for (&cost, &reward) in self.costs[pairs.clone()].iter().zip(&self.rewards[pairs]) {
+            let value = reward - price * cost;
+            size = size.max(reward);
+            if value > best {
+                (second, best, cost_of_best) = (best, value, cost);
+            } else if value > second {
+                second = value;
+            }
+        }
+        (best - second > CERTAIN * size).then_some(cost_of_best)
+    }
+
+    fn set_hull(&self, entry: usize, hull: &mut Hull) {
+        let pairs = entry * self.actions..(entry + 1) * self.actions;
+        let costs = self.costs[pairs.clone()].iter().copied();
+        hull.set(costs.zip(self.rewards[pairs].iter().copied()));
+    }
+
+    /// What a context of the program plays.
+    pub fn mix(&self, cut: &Cut, entry: usize) -> Mix {
+        let mut hull = Hull::default();
+        self.set_hull(entry, &mut hull);
+        cut.mix(&hull, Some(entry))
+    }
+}
+
+/// Buys edges until the budget is spent; `None` where it is not.
+fn buy(mut spent: f64, edges: Vec<Edge>, budget: f64) -> Option<Cut> {
+    for edge in edges {
+        if spent + edge.cost > budget {
+            return Some(Cut {
+                slope: edge.slope,
+                entry: edge.entry,
+                share: ((budget - spent) / edge.cost).clamp(0.0, 1.0),
+            });
+        }
+        spent += edge.cost;
+    }
+    None
+}

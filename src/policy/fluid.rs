@@ -1,0 +1,66 @@
+//! Follows the fluid relaxation of Appendix A.3 with rho and the context laws known: at each step it draws from the row
+//! of the present context in the program over the steps and the budget left (or, fixed, over the whole episode with its
+//! starting budget). The null action is played where the draw does not fit the budget left.
+
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
+use super::{Plan, Policy};
+use crate::fluid::{FluidPlan, Hull};
+use crate::model::{Context, Instance};
+
+/// The fluid policy in one replication.
+#[derive(Debug)]
+pub struct Fluid {
+    instance: Arc<Instance>,
+    plan: Arc<FluidPlan>,
+    resolve: bool,
+    rng: ChaCha8Rng,
+    b_t: u32,
+    hull: Hull,
+}
+
+impl Fluid {
+    /// With `resolve` the program is solved anew at every step.
+    pub fn new(
+        instance: Arc<Instance>,
+        plan: Arc<FluidPlan>,
+        resolve: bool,
+        rng: ChaCha8Rng,
+    ) -> Self {
+        Self {
+            instance,
+            plan,
+            resolve,
+            rng,
+            b_t: 0,
+            hull: Hull::default(),
+        }
+    }
+}
+
+impl Policy for Fluid {
+    fn start_episode(&mut self, _episode: usize, b_t: u32) {
+        self.b_t = b_t;
+    }
+
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        let (from, units) = if self.resolve {
+            (context.step, budget)
+        } else {
+            (0, self.b_t)
+        };
+        let mix = self.plan.mix(context, from, units, &mut self.hull);
+        let action = mix.draw(&mut self.rng);
+        if action > 0 && self.instance.feasible(context, action, budget) {
+            action
+        } else {
+            0
+        }
+    }
+
+    fn plan(&self) -> Option<Plan<'_>> {
+        self.resolve.then_some(Plan::Fluid(&self.plan))
+    }
+}

@@ -1,0 +1,162 @@
+//! Logistic-UCB1, Box B of Li and Stoltz (2022), with any confidence-bound oracle. At every step: refit on all data at
+//! confidence delta; with the empirical law of all contexts so far, the present one included, solve
+//!
+//! ```text
+//! max  mean over contexts of  sum_a ucb r pi(a)   subject to   mean over contexts of  sum_a ucb cost pi(a) <= (B_t - b_T) / H
+//! ```
+//!
+//! (the same ucb in both; b_T is the budget correction), and draw from the row of the present context; the null action is
+//! played where the draw does not fit the budget left. A step at which nobody arrives counts as a context that earns and
+//! costs nothing. Where nothing is feasible the step is passed without solving anything.
+
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
+use super::Policy;
+use crate::dp::ContextSample;
+use crate::fluid::{Cut, Program, Search};
+use crate::model::{Context, Instance};
+use crate::oracle::{Bounds, LabeledData, Oracle};
+
+/// Logistic-UCB1 in one replication.
+#[derive(Debug)]
+pub struct LogisticUcb1 {
+    instance: Arc<Instance>,
+    oracle: Box<dyn Oracle>,
+    delta: f64,
+    budget_correction: f64,
+    rng: ChaCha8Rng,
+    data: LabeledData,
+    fitted: Option<usize>,
+    episode: usize,
+    b_t: u32,
+    /// Distinct contexts so far, and how often each was met.
+    contexts: ContextSample,
+    counts: Vec<f64>,
+    /// The program's expected costs and rewards, at the bounds of `evaluated` contexts.
+    costs: Vec<f64>,
+    rewards: Vec<f64>,
+    bounds: Vec<Bounds>,
+    search: Search,
+}
+
+impl LogisticUcb1 {
+    /// Without data; bounds hold with confidence `delta` at every step.
+    pub fn new(
+        instance: Arc<Instance>,
+        oracle: Box<dyn Oracle>,
+        delta: f64,
+        budget_correction: f64,
+        rng: ChaCha8Rng,
+    ) -> Self {
+        Self {
+            data: LabeledData::new(instance.contexts().dimension()),
+            contexts: ContextSample::new(&instance, oracle.depends_on_step()),
+            bounds: vec![Bounds::UNKNOWN; instance.actions()],
+            instance,
+            oracle,
+            delta,
+            budget_correction,
+            rng,
+            fitted: None,
+            episode: 1,
+            b_t: 0,
+            counts: Vec::new(),
+            costs: Vec::new(),
+            rewards: Vec::new(),
+            search: Search::default(),
+        }
+    }
+
+    /// Counts a context; returns its entry.
+    fn meet(&mut self, context: &Context) -> usize {
+        self.contexts
+            .append(&self.instance, std::iter::once(*context));
+        let entry = self
+            .contexts
+            .arrivals()
+            .last()
+            .map_or(0, |a| a.entry as usize);
+        self.counts.resize(self.contexts.len(), 0.0);
+        self.counts[entry] += 1.0;
+        entry
+    }
+
+    /// Refits where there is new data, and evaluates the bounds of all contexts, or of those that are new.
+    fn refit(&mut self) {
+        if self.fitted != Some(self.data.len()) {
+            self.oracle.fit(&self.data, self.delta);
+            self.fitted = Some(self.data.len());
+            self.costs.clear();
+            self.rewards.clear();
+        }
+        let actions = self.contexts.actions();
+        for entry in self.costs.len() / actions..self.contexts.len() {
+            self.oracle
+                .bounds(&self.contexts.context(entry), &mut self.bounds);
+            for (a, bounds) in self.bounds.iter().enumerate() {
+                let reward = self.contexts.rewards()[entry * actions + a];
+                let cost = f64::from(self.contexts.cost(entry, a + 1));
+                self.costs.push(bounds.ucb * cost);
+                // Rewards below zero mark actions that may not be taken, whatever their bounds.
+                self.rewards.push(if reward < 0.0 {
+                    reward
+                } else {
+                    bounds.ucb * reward
+                });
+            }
+        }
+    }
+
+    /// The program over all contexts so far.
+    pub fn program(&self) -> Program<'_> {
+        Program {
+            actions: self.contexts.actions(),
+            weights: &self.counts,
+            costs: &self.costs,
+            rewards: &self.rewards,
+        }
+    }
+
+    /// Solves the program at step `step` (0-based) of the episode.
+    fn solve(&mut self, step: usize) -> Cut {
+        let horizon = self.instance.horizon();
+        let steps = ((self.episode - 1) * horizon + step + 1) as f64;
+        let per_step = (f64::from(self.b_t) - self.budget_correction).max(0.0) / horizon as f64;
+        let mut search = self.search;
+        let cut = self.program().solve(steps * per_step, &mut search);
+        self.search = search;
+        cut
+    }
+}
+
+impl Policy for LogisticUcb1 {
+    fn start_episode(&mut self, episode: usize, b_t: u32) {
+        self.episode = episode;
+        self.b_t = b_t;
+    }
+
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        let entry = self.meet(context);
+        let feasible = |a: usize| self.instance.feasible(context, a, budget);
+        if !(1..=self.instance.actions()).any(feasible) {
+            return 0;
+        }
+        self.refit();
+        let cut = self.solve(context.step);
+        let mix = self.program().mix(&cut, entry);
+        let action = mix.draw(&mut self.rng);
+        if action > 0 && self.instance.feasible(context, action, budget) {
+            action
+        } else {
+            0
+        }
+    }
+
+    fn observe(&mut self, context: &Context, action: usize, converted: bool) {
+        if action > 0 {
+            self.data.push(context, action, converted);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! SquareCBwK (Han et al. 2023) for one resource: a regression estimate, a price for the budget from multiplicative
+//! weights, and inverse gap weighting over the feasible actions.
+//!
+//! ```text
+//! scaled    r_est = r rho_est / r_max,  c_est = cost rho_est / cost_max,  rate = B_t / (cost_max H);  null: both 0
+//! price     lambda = Z w,  Z = H cost_max / B_t,  dual weights (w, 1 - w) from (1/2, 1/2)
+//! score     r_est - lambda (c_est - rate)
+//! play      p_a = 1 / (k + gamma gap_a) for all but the best of the k feasible actions, which takes the rest
+//! then      w multiplies exp(-eta (rate - cost paid / cost_max)), and the dual is normalised
+//! eta       2 ln 2 / sqrt(H)          gamma   2 sqrt(k H / ln H)
+//! ```
+//!
+//! rho_est is the oracle's point estimate, refitted with every observation. Steps at which nobody arrives pay nothing and
+//! move the dual as well. ln H is taken at H = 2 where H is 1.
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+
+use super::Policy;
+use crate::model::{Context, EpisodeContexts, Instance};
+use crate::oracle::{LabeledData, Oracle};
+
+/// Settings of SquareCBwK; those that are set are positive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SquareSettings {
+    /// Overrides eta, the rate of the dual.
+    pub eta: Option<f64>,
+    /// Overrides gamma, which turns gaps into probabilities.
+    pub gamma: Option<f64>,
+    /// Whether the dual starts anew in every episode.
+    pub reset_dual: bool,
+}
+
+/// SquareCBwK in one replication.
+#[derive(Debug)]
+pub struct SquareCbwk {
+    instance: Arc<Instance>,
+    oracle: Box<dyn Oracle>,
+    delta: f64,
+    settings: SquareSettings,
+    rng: ChaCha8Rng,
+    data: LabeledData,
+    fitted: Option<usize>,
+    /// The first dual weight.
+    w: f64,
+    b_t: u32,
+    /// The step whose outcome the dual has not seen yet, 0-based.
+    step: usize,
+    estimates: Vec<f64>,
+    feasible: Vec<usize>,
+    scores: Vec<f64>,
+    probabilities: Vec<f64>,
+}
+
+impl SquareCbwk {
+    /// Without data. `delta` is what the oracle is fitted at; point estimates do not depend on it.
+    pub fn new(
+        instance: Arc<Instance>,
+        oracle: Box<dyn Oracle>,
+        delta: f64,
+        settings: SquareSettings,
+        rng: ChaCha8Rng,
+    ) -> Self {
+        Self {
+            data: LabeledData::new(instance.contexts().dimension()),
+            estimates: vec![0.0; instance.actions()],
+            instance,
+            oracle,
+            delta,
+            settings,
+            rng,
+            fitted: None,
+            w: 0.5,
+            b_t: 0,
+            step: 0,
+            feasible: Vec::new(),
+            scores: Vec::new(),
+            probabilities: Vec::new(),
+        }
+    }
+
+    fn horizon(&self) -> f64 {
+        self.instance.horizon() as f64
+    }
+
+    fn cost_max(&self) -> f64 {
+        f64::from(self.instance.application().cost_max())
+    }
+
+    /// B_t / (cost_max H), the scaled budget per step.
+    fn rate(&self) -> f64 {
+        f64::from(self.b_t) / (self.cost_max() * self.horizon())
+    }
+
+    /// The weights (w, 1 - w) of the budget and of nothing.
+    pub fn dual(&self) -> (f64, f64) {
+        (self.w, 1.0 - self.w)
+    }
+
+    /// Feasible actions and the probability of each, as of the last choice.
+    pub fn last_choice(&self) -> (&[usize], &[f64]) {
+        (&self.feasible, &self.probabilities)
+    }
+
+    fn gamma(&self, k: usize) -> f64 {
+        let theory = 2.0 * (k as f64 * self.horizon() / self.horizon().max(2.0).ln()).sqrt();
+        self.settings.gamma.unwrap_or(theory)
+    }
+
+    /// Steps before `step` that the dual has not seen brought nobody, and so cost nothing.
+    fn catch_up(&mut self, step: usize) {
+        while self.step < step {
+            self.pay(0.0);
+        }
+    }
+
+    /// Moves the dual by the scaled cost of one step.
+    fn pay(&mut self, cost: f64) {
+        let theory = 2.0 * 2f64.ln() / self.horizon().sqrt();
+        let eta = self.settings.eta.unwrap_or(theory);
+        let grown = self.w * (-eta * (self.rate() - cost)).exp();
+        self.w = grown / (grown + (1.0 - self.w));
+        self.step += 1;
+    }
+}
+
+impl Policy for SquareCbwk {
+    fn start_episode(&mut self, _episode: usize, b_t: u32) {
+        self.b_t = b_t;
+        self.step = 0;
+        if self.settings.reset_dual {
+            self.w = 0.5;
+        }
+    }
+
+    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        self.catch_up(context.step);
+        let instance = &self.instance;
+        self.feasible.clear();
+        self.feasible.push(0);
+        let actions = 1..=instance.actions();
+        self.feasible
+            .extend(actions.filter(|&a| instance.feasible(context, a, budget)));
+        if self.feasible.len() == 1 {
+            self.probabilities.clear();
+            self.probabilities.push(1.0);
+            return 0;
+        }
+        if self.fitted != Some(self.data.len()) {
+            self.oracle.fit(&self.data, self.delta);
+            self.fitted = Some(self.data.len());
+        }
+        self.oracle.estimate(context, &mut self.estimates);
+        let (reward_max, cost_max) = (instance.reward_max(), self.cost_max());
+        let rate = self.rate();
+        let lambda = self.w / rate;
+        self.scores.clear();
+        self.scores.extend(self.feasible.iter().map(|&a| {
+            let rho = if a == 0 { 0.0 } else { self.estimates[a - 1] };
+            let reward = if a == 0 {
+                0.0
+            } else {
+                instance.reward(context, a)
+            };
+            let cost = if a == 0 { 0 } else { instance.cost(context, a) };
+            let r_est = if reward > 0.0 {
+                reward * rho / reward_max
+            } else {
+                0.0
+            };
+            let c_est = f64::from(cost) * rho / cost_max;
+            r_est - lambda * (c_est - rate)
+        }));
+        let gamma = self.gamma(self.feasible.len());
+        inverse_gap_weighting(&self.scores, gamma, &mut self.probabilities);
+        self.feasible[draw(&self.probabilities, self.rng.random())]
+    }
+
+    fn observe(&mut self, context: &Context, action: usize, converted: bool) {
+        let mut cost = 0.0;
+        if action > 0 {
+            self.data.push(context, action, converted);
+            if converted {
+                cost = f64::from(self.instance.cost(context, action)) / self.cost_max();
+            }
+        }
+        self.pay(cost);
+    }
+
+    fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
+        self.catch_up(self.instance.horizon());
+        false
+    }
+}
+
+/// p_a = 1 / (k + gamma gap_a), and the rest for the best (the first of equals).
+pub fn inverse_gap_weighting(scores: &[f64], gamma: f64, probabilities: &mut Vec<f64>) {
+    let k = scores.len() as f64;
+    let mut best = 0;
+    for (i, score) in scores.iter().enumerate() {
+        if *score > scores[best] {
+            best = i;
+        }
+    }
+    probabilities.clear();
+    probabilities.extend(
+        scores
+            .iter()
+            .map(|score| 1.0 / (k + gamma * (scores[best] - score))),
+    );
+    probabilities[best] = 0.0;
+    probabilities[best] = 1.0 - probabilities.iter().sum::<f64>();
+}
+
+/// The place where a uniform draw falls.
+fn draw(probabilities: &[f64], uniform: f64) -> usize {
+    let mut sum = 0.0;
+    let within = |p: &f64| {
+        sum += p;
+        uniform < sum
+    };
+    // Rounding may leave the sum a little below 1.
+    let last = probabilities.iter().rposition(|p| *p > 0.0).unwrap_or(0);
+    probabilities.iter().position(within).unwrap_or(last)
+}
