@@ -13,10 +13,11 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic::least_slope;
-use super::newton::{self, Design};
+use super::newton;
 use super::{Bounds, LabeledData, Oracle};
 use crate::dp::{BoundParameters, Link};
 use crate::model::{Context, Instance};
@@ -69,8 +70,8 @@ impl Glm {
     }
 
     fn gamma(&self, delta: f64) -> f64 {
-        let d = self.design.dimension as f64;
-        let n = self.design.labels.len() as f64;
+        let d = self.design.dimension() as f64;
+        let n = self.design.len() as f64;
         let log_terms = 2.0 * (1.0 / delta).ln() + d * (n / (d * self.lambda)).ln_1p();
         let theory = self.lambda.sqrt() + log_terms.sqrt() / self.kappa;
         self.parameters.gamma.unwrap_or(theory)
@@ -81,13 +82,9 @@ impl Glm {
         match self.parameters.link {
             Link::Logistic => newton::fit(&self.design, ridge, self.estimate.clone()),
             Link::Linear => {
-                let d = self.design.dimension;
+                let d = self.design.dimension();
                 let normal = &self.design.gram + DMatrix::from_diagonal_element(d, d, ridge);
-                let mut target = DVector::zeros(d);
-                for (phi, y) in self.design.rows() {
-                    newton::add_scaled(target.as_mut_slice(), phi, y);
-                }
-                cholesky(normal).solve(&target)
+                cholesky(normal).solve(&self.design.converted)
             }
         }
     }
@@ -99,7 +96,7 @@ impl Oracle for Glm {
         if data.is_empty() {
             return;
         }
-        let d = self.design.dimension;
+        let d = self.design.dimension();
         self.estimate = self.solve();
         let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
         let scale = self.parameters.radius_scale * self.gamma(delta);

@@ -12,9 +12,9 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::design::Design;
 use super::ellipsoid::Ellipsoid;
-use super::newton::{self, Design};
-use super::{Bounds, LabeledData, Oracle, projection};
+use super::{Bounds, LabeledData, Oracle, newton, projection};
 use crate::dp::{BoundParameters, Link};
 use crate::model::{Context, Instance, sigmoid};
 
@@ -75,8 +75,8 @@ impl Logistic {
 
     fn gamma(&self, delta: f64) -> f64 {
         let lambda = self.parameters.lambda;
-        let d = self.design.dimension as f64;
-        let n = self.design.labels.len() as f64;
+        let d = self.design.dimension() as f64;
+        let n = self.design.len() as f64;
         let log_term = d * 2f64.ln() - delta.ln() + 0.5 * d * (n / (4.0 * d * lambda)).ln_1p();
         self.parameters
             .gamma
@@ -90,7 +90,7 @@ impl Oracle for Logistic {
         if data.is_empty() {
             return;
         }
-        let d = self.design.dimension;
+        let d = self.design.dimension();
         let lambda = self.parameters.lambda;
         // The estimate of the data so far is a good start for a little more data.
         self.estimate = newton::fit(&self.design, lambda, self.estimate.clone());

@@ -3,6 +3,7 @@
 
 mod armed;
 mod data;
+mod design;
 mod ellipsoid;
 mod factor;
 mod glm;
@@ -15,6 +16,7 @@ mod neural;
 mod newton;
 mod posterior;
 mod projection;
+mod sigmoids;
 mod spec;
 
 use rayon::prelude::*;

@@ -2,8 +2,8 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
-use super::LabeledData;
-use crate::model::sigmoid;
+use super::design::Design;
+use super::sigmoids::sigmoids;
 
 /// Newton stops once half the squared decrement, an estimate of the objective's distance to its minimum, is below
 /// this.
@@ -12,52 +12,8 @@ const GAP: f64 = 1e-22;
 /// A bound on Newton steps; the objective is strongly convex, a handful is usual.
 const STEPS: usize = 100;
 
-/// Rows of features phi_n = (theta, action value) with labels, in a flat array, and their Gram matrix.
-#[derive(Debug, Clone)]
-pub(super) struct Design {
-    pub dimension: usize,
-    pub phi: Vec<f64>,
-    pub labels: Vec<f64>,
-    /// sum_n phi_n phi_n'.
-    pub gram: DMatrix<f64>,
-}
-
-impl Design {
-    pub fn new(dimension: usize) -> Self {
-        Self {
-            dimension,
-            phi: Vec::new(),
-            labels: Vec::new(),
-            gram: DMatrix::zeros(dimension, dimension),
-        }
-    }
-
-    /// Rows given as they are; the Gram matrix is left out.
-    pub fn of_rows(dimension: usize, phi: &[f64], labels: &[f64]) -> Self {
-        Self {
-            phi: phi.to_vec(),
-            labels: labels.to_vec(),
-            ..Self::new(dimension)
-        }
-    }
-
-    /// Takes in the observations that are new.
-    pub fn take_in(&mut self, data: &LabeledData, action_values: &[f64]) {
-        for observation in data.since(self.labels.len()) {
-            let start = self.phi.len();
-            self.phi.extend_from_slice(observation.features);
-            self.phi.push(action_values[observation.action - 1]);
-            self.labels.push(f64::from(u8::from(observation.converted)));
-            add_outer(&mut self.gram, &self.phi[start..], 1.0);
-        }
-    }
-
-    pub fn rows(&self) -> impl Iterator<Item = (&[f64], f64)> {
-        self.phi
-            .chunks_exact(self.dimension)
-            .zip(self.labels.iter().copied())
-    }
-}
+/// Nearer to the minimum than this, differences of the objective drown in rounding, and the full step is safe.
+const SEARCH: f64 = 1e-8;
 
 /// argmin over mu of  lambda/2 |mu|^2 - sum_n [ y_n ln f(phi_n.mu) + (1 - y_n) ln(1 - f(phi_n.mu)) ].
 ///
@@ -72,9 +28,9 @@ pub fn penalised_logistic_mle(phi: &[f64], labels: &[f64], lambda: f64, start: &
 
 pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> DVector<f64> {
     let mut mu = start;
-    let mut value = objective(design, lambda, &mu);
     for _ in 0..STEPS {
-        let (gradient, hessian) = derivatives(design, lambda, &mu);
+        let (psi, hessian) = psi_and_jacobian(design, lambda, &mu);
+        let gradient = psi - &design.converted;
         let Some(factor) = Cholesky::new(hessian) else {
             break;
         };
@@ -83,17 +39,12 @@ pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> DVector<
         if decrement.is_nan() || decrement <= 0.0 {
             break;
         }
-        let mut length = 1.0;
-        let mut next = &mu - &step;
-        let mut next_value = objective(design, lambda, &next);
-        // Near the minimum, differences drown in rounding and the full step is safe.
-        while decrement > 1e-8 && next_value > value - 1e-4 * length * decrement && length > 1e-10 {
-            length *= 0.5;
-            next = &mu - length * &step;
-            next_value = objective(design, lambda, &next);
-        }
-        mu = next;
-        value = next_value;
+        let length = if decrement > SEARCH {
+            search(design, lambda, &mu, &step, decrement)
+        } else {
+            1.0
+        };
+        mu -= length * &step;
         if 0.5 * decrement < GAP {
             break;
         }
@@ -101,46 +52,58 @@ pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> DVector<
     mu
 }
 
+/// How far to go along a step so that the objective falls enough.
+fn search(
+    design: &Design,
+    lambda: f64,
+    mu: &DVector<f64>,
+    step: &DVector<f64>,
+    decrement: f64,
+) -> f64 {
+    let value = objective(design, lambda, mu);
+    let mut length = 1.0;
+    while length > 1e-10 {
+        let next = objective(design, lambda, &(mu - length * step));
+        if next <= value - 1e-4 * length * decrement {
+            break;
+        }
+        length *= 0.5;
+    }
+    length
+}
+
 fn objective(design: &Design, lambda: f64, mu: &DVector<f64>) -> f64 {
-    let loss: f64 = design
-        .rows()
-        .map(|(phi, y)| {
-            let w = dot(phi, mu.as_slice());
-            // ln(1 + e^w) - y w, without overflow.
-            w.max(0.0) + (-w.abs()).exp().ln_1p() - y * w
-        })
+    let products = design.products(mu);
+    let loss: f64 = products
+        .iter()
+        .zip(design.labels())
+        // ln(1 + e^w) - y w, without overflow.
+        .map(|(w, y)| w.max(0.0) + (-w.abs()).exp().ln_1p() - y * w)
         .sum();
     loss + 0.5 * lambda * mu.norm_squared()
 }
 
-fn derivatives(design: &Design, lambda: f64, mu: &DVector<f64>) -> (DVector<f64>, DMatrix<f64>) {
-    let d = design.dimension;
-    let mut gradient = lambda * mu;
-    let mut hessian = DMatrix::from_diagonal_element(d, d, lambda);
-    for (phi, y) in design.rows() {
-        let f = sigmoid(dot(phi, mu.as_slice()));
-        add_scaled(gradient.as_mut_slice(), phi, f - y);
-        add_outer(&mut hessian, phi, f * (1.0 - f));
+/// psi(mu) = lambda mu + sum_n f(phi_n.mu) phi_n  and its Jacobian  lambda I + sum_n f'(phi_n.mu) phi_n phi_n', which is
+/// the Hessian of the objective; its gradient is psi(mu) - sum_n y_n phi_n.
+pub(super) fn psi_and_jacobian(
+    design: &Design,
+    lambda: f64,
+    mu: &DVector<f64>,
+) -> (DVector<f64>, DMatrix<f64>) {
+    let mut f = design.products(mu);
+    sigmoids(&mut f);
+    let psi = lambda * mu + design.sum(&f);
+    for f in &mut f {
+        *f *= 1.0 - *f;
     }
-    (gradient, hessian)
+    let mut jacobian = design.weighted_gram(&f);
+    for i in 0..design.dimension() {
+        jacobian[(i, i)] += lambda;
+    }
+    (psi, jacobian)
 }
 
 #[inline]
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-#[inline]
-pub(super) fn add_scaled(sum: &mut [f64], x: &[f64], scale: f64) {
-    for (s, x) in sum.iter_mut().zip(x) {
-        *s += scale * x;
-    }
-}
-
-/// matrix += scale * x x', all entries.
-#[inline]
-pub(super) fn add_outer(matrix: &mut DMatrix<f64>, x: &[f64], scale: f64) {
-    for (column, y) in matrix.as_mut_slice().chunks_exact_mut(x.len()).zip(x) {
-        add_scaled(column, x, scale * y);
-    }
 }

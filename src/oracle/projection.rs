@@ -19,8 +19,9 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
-use super::newton::{Design, add_outer, add_scaled, dot};
-use crate::model::sigmoid;
+use super::design::Design;
+use super::newton::psi_and_jacobian;
+use super::sigmoids::sigmoids;
 
 /// Newton's way is the last one when it is shorter than this: the error left is about its square.
 const LAST_STEP: f64 = 1e-6;
@@ -113,38 +114,23 @@ fn newton_way(point: &Point, gradient: &DVector<f64>, hessian: DMatrix<f64>) -> 
     minimise_on_ball(&half, &(&half * &point.mu - 0.5 * gradient)) - &point.mu
 }
 
-fn psi_and_jacobian(
-    design: &Design,
-    lambda: f64,
-    mu: &DVector<f64>,
-) -> (DVector<f64>, DMatrix<f64>) {
-    let d = design.dimension;
-    let mut psi = lambda * mu;
-    let mut jacobian = DMatrix::from_diagonal_element(d, d, lambda);
-    for (phi, _) in design.rows() {
-        let f = sigmoid(dot(phi, mu.as_slice()));
-        add_scaled(psi.as_mut_slice(), phi, f);
-        add_outer(&mut jacobian, phi, f * (1.0 - f));
-    }
-    (psi, jacobian)
-}
-
 /// Gradient and Hessian of G.
 fn derivatives(design: &Design, point: &Point) -> (DVector<f64>, DMatrix<f64>) {
-    let d = design.dimension;
-    let mut gradient = 2.0 * &point.residual;
-    let mut hessian = 2.0 * &point.jacobian;
-    let mut m = DMatrix::zeros(d, d);
-    for (phi, _) in design.rows() {
-        let f = sigmoid(dot(phi, point.mu.as_slice()));
-        let slope = f * (1.0 - f);
-        let second = slope * (1.0 - 2.0 * f);
-        let third = slope * (1.0 - 6.0 * slope);
-        let along = dot(phi, point.direction.as_slice());
-        add_scaled(gradient.as_mut_slice(), phi, -second * along * along);
-        add_outer(&mut hessian, phi, -third * along * along);
-        add_outer(&mut m, phi, second * along);
-    }
+    let mut f = design.products(&point.mu);
+    sigmoids(&mut f);
+    let along = design.products(&point.direction);
+    let slope = |f: f64| f * (1.0 - f);
+    let rows = || f.iter().zip(&along);
+    let second: Vec<f64> = rows()
+        .map(|(f, z)| slope(*f) * (1.0 - 2.0 * f) * z)
+        .collect();
+    let third: Vec<f64> = rows()
+        .map(|(f, z)| slope(*f) * (1.0 - 6.0 * slope(*f)) * z * z)
+        .collect();
+    let second_twice: Vec<f64> = second.iter().zip(&along).map(|(s, z)| s * z).collect();
+    let gradient = 2.0 * &point.residual - design.sum(&second_twice);
+    let mut hessian = 2.0 * &point.jacobian - design.weighted_gram(&third);
+    let m = design.weighted_gram(&second);
     hessian -= 2.0 * &m;
     if let Some(factor) = Cholesky::new(point.jacobian.clone()) {
         hessian += 2.0 * &m * factor.solve(&m);

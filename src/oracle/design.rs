@@ -1,0 +1,145 @@
+//! The design of a regression on phi = (theta, action value): one column per feature, so that sums over all observations
+//! run several at a time. Refits after every step of a study depend on their speed.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::LabeledData;
+
+/// Sums are made of this many partial sums, whatever the machine, so that the bits are the same on all of them.
+const LANES: usize = 8;
+
+/// Features phi_n and labels y_n of all observations, and the sums of them that only grow.
+#[derive(Debug, Clone)]
+pub(super) struct Design {
+    columns: Vec<Vec<f64>>,
+    labels: Vec<f64>,
+    /// sum_n phi_n phi_n'.
+    pub gram: DMatrix<f64>,
+    /// sum_n y_n phi_n.
+    pub converted: DVector<f64>,
+}
+
+impl Design {
+    pub fn new(dimension: usize) -> Self {
+        Self {
+            columns: vec![Vec::new(); dimension],
+            labels: Vec::new(),
+            gram: DMatrix::zeros(dimension, dimension),
+            converted: DVector::zeros(dimension),
+        }
+    }
+
+    /// Rows given as they are, `dimension` features per label.
+    pub fn of_rows(dimension: usize, phi: &[f64], labels: &[f64]) -> Self {
+        let mut design = Self::new(dimension);
+        for (phi, y) in phi.chunks_exact(dimension).zip(labels) {
+            design.push(phi, *y);
+        }
+        design
+    }
+
+    /// Takes in the observations that are new.
+    pub fn take_in(&mut self, data: &LabeledData, action_values: &[f64]) {
+        let mut phi = Vec::with_capacity(self.dimension());
+        for observation in data.since(self.len()) {
+            phi.clear();
+            phi.extend_from_slice(observation.features);
+            phi.push(action_values[observation.action - 1]);
+            self.push(&phi, f64::from(u8::from(observation.converted)));
+        }
+    }
+
+    fn push(&mut self, phi: &[f64], y: f64) {
+        for (column, x) in self.columns.iter_mut().zip(phi) {
+            column.push(*x);
+        }
+        self.labels.push(y);
+        for (i, x) in phi.iter().enumerate() {
+            self.converted[i] += y * x;
+            for (j, z) in phi.iter().enumerate() {
+                self.gram[(i, j)] += x * z;
+            }
+        }
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// N.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub fn labels(&self) -> &[f64] {
+        &self.labels
+    }
+
+    /// phi_n.x for every observation.
+    pub fn products(&self, x: &DVector<f64>) -> Vec<f64> {
+        let mut sums = vec![0.0; self.len()];
+        for (column, x) in self.columns.iter().zip(x.iter()) {
+            add_scaled(&mut sums, column, *x);
+        }
+        sums
+    }
+
+    /// sum_n weight_n phi_n.
+    pub fn sum(&self, weights: &[f64]) -> DVector<f64> {
+        let sums = self.columns.iter().map(|column| dot(column, weights));
+        DVector::from_iterator(self.dimension(), sums)
+    }
+
+    /// sum_n weight_n phi_n phi_n'.
+    pub fn weighted_gram(&self, weights: &[f64]) -> DMatrix<f64> {
+        let mut gram = DMatrix::zeros(self.dimension(), self.dimension());
+        for (i, x) in self.columns.iter().enumerate() {
+            for (j, y) in self.columns[..=i].iter().enumerate() {
+                let sum = dot_of_three(x, y, weights);
+                gram[(i, j)] = sum;
+                gram[(j, i)] = sum;
+            }
+        }
+        gram
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn add_scaled(sums: &mut [f64], column: &[f64], scale: f64) {
+    for (sum, x) in sums.iter_mut().zip(column) {
+        *sum += scale * x;
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (xs, x_rest) = x.as_chunks::<LANES>();
+    let (ys, y_rest) = y.as_chunks::<LANES>();
+    for (x, y) in xs.iter().zip(ys) {
+        for i in 0..LANES {
+            lanes[i] += x[i] * y[i];
+        }
+    }
+    for (i, (x, y)) in x_rest.iter().zip(y_rest).enumerate() {
+        lanes[i] += x * y;
+    }
+    lanes.iter().sum()
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn dot_of_three(x: &[f64], y: &[f64], z: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (xs, x_rest) = x.as_chunks::<LANES>();
+    let (ys, y_rest) = y.as_chunks::<LANES>();
+    let (zs, z_rest) = z.as_chunks::<LANES>();
+    for ((x, y), z) in xs.iter().zip(ys).zip(zs) {
+        for i in 0..LANES {
+            lanes[i] += x[i] * y[i] * z[i];
+        }
+    }
+    for (i, ((x, y), z)) in x_rest.iter().zip(y_rest).zip(z_rest).enumerate() {
+        lanes[i] += x * y * z;
+    }
+    lanes.iter().sum()
+}
