@@ -256,7 +256,8 @@ fn studies_have_the_regret_of_the_numpy_implementation() {
         ("paper-pricing", "random", (1024.625, 1.379)),
     ];
     for name in ["paper-auction", "paper-pricing"] {
-        let study = study(name, |_| {});
+        let compared = ["mimic-opt-dp", "myopic", "random"].map(String::from);
+        let study = study(name, |document| document.choose_policies(&compared, "test"));
         let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
         for (policy, regret) in outcome.policies.iter().zip(outcome.regrets()) {
             let Some(figure) = figures.iter().find(|f| (f.0, f.1) == (name, &policy.name)) else {

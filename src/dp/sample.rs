@@ -313,6 +313,11 @@ impl ContextSample {
         }
     }
 
+    /// Features of consecutive entries, flat.
+    pub fn features(&self, entries: std::ops::Range<usize>) -> &[f64] {
+        &self.features[entries.start * self.dimension..entries.end * self.dimension]
+    }
+
     /// r of all entries, `actions()` per entry; negative means infeasible.
     pub fn rewards(&self) -> &[f64] {
         &self.rewards

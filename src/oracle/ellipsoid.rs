@@ -5,6 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use super::Bounds;
 use super::factor::cholesky;
 use super::newton::dot;
+use super::sigmoids::sigmoids;
 use crate::dp::{BoundParameters, Link};
 use crate::model::sigmoid;
 
@@ -42,6 +43,20 @@ impl Ellipsoid {
     pub fn bounds(&self, theta: &[f64], action_values: &[f64], out: &mut [Bounds]) {
         let last = theta.len();
         let utility = dot(theta, self.mu.as_slice());
+        let (square, cross) = self.forms(theta);
+        let corner = self.v_inverse[(last, last)];
+        for (bounds, a) in out.iter_mut().zip(action_values) {
+            let norm_squared = square + a * (2.0 * cross + a * corner);
+            let radius = self.scale * norm_squared.max(0.0).sqrt();
+            let center = self.center(utility + a * self.mu[last]);
+            *bounds = Bounds::around(center, radius);
+        }
+    }
+
+    /// Parts of phi' V^-1 phi with phi = (theta, a): theta' V^-1 theta, and what multiplies 2 a.
+    #[inline]
+    fn forms(&self, theta: &[f64]) -> (f64, f64) {
+        let last = theta.len();
         let (mut square, mut cross) = (0.0, 0.0);
         for (i, column) in self.v_inverse.as_slice().chunks_exact(last + 1).enumerate() {
             let product = dot(theta, column);
@@ -51,11 +66,30 @@ impl Ellipsoid {
                 cross = product;
             }
         }
+        (square, cross)
+    }
+
+    /// Appends the ucb of all actions in many contexts, whose features are flat.
+    pub fn ucbs(&self, thetas: &[f64], action_values: &[f64], out: &mut Vec<f64>) {
+        let last = self.mu.len() - 1;
         let corner = self.v_inverse[(last, last)];
-        for (bounds, a) in out.iter_mut().zip(action_values) {
-            let norm_squared = square + a * (2.0 * cross + a * corner);
-            let radius = self.scale * norm_squared.max(0.0).sqrt();
-            *bounds = Bounds::around(self.center(utility + a * self.mu[last]), radius);
+        let start = out.len();
+        let mut radii = Vec::new();
+        for theta in thetas.chunks_exact(last) {
+            let utility = dot(theta, self.mu.as_slice());
+            let (square, cross) = self.forms(theta);
+            out.extend(action_values.iter().map(|a| utility + a * self.mu[last]));
+            radii.extend(action_values.iter().map(|a| {
+                let norm_squared = square + a * (2.0 * cross + a * corner);
+                self.scale * norm_squared.max(0.0).sqrt()
+            }));
+        }
+        let out = &mut out[start..];
+        if self.link == Link::Logistic {
+            sigmoids(out);
+        }
+        for (ucb, radius) in out.iter_mut().zip(radii) {
+            *ucb = (*ucb + radius).clamp(0.0, 1.0);
         }
     }
 

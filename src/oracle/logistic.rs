@@ -10,12 +10,14 @@
 //! The paper writes the norm without the root; it is meant with it. kappa defaults to f'(q), the least slope of f on
 //! |mu| <= 1 and |phi| <= q. Both may be set directly: the paper's experiment takes gamma = 0.5, kappa = 8.
 
+use std::ops::Range;
+
 use nalgebra::{DMatrix, DVector};
 
 use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::{Bounds, LabeledData, Oracle, newton, projection};
-use crate::dp::{BoundParameters, Link};
+use crate::dp::{BoundParameters, ContextSample, Link};
 use crate::model::{Context, Instance, sigmoid};
 
 /// Parameters of the oracle, all positive.
@@ -115,6 +117,13 @@ impl Oracle for Logistic {
         match &self.fitted {
             Some(fitted) => fitted.estimate(context.features, &self.action_values, out),
             None => out.fill(0.5),
+        }
+    }
+
+    fn ucbs(&self, sample: &ContextSample, entries: Range<usize>, out: &mut Vec<f64>) {
+        match &self.fitted {
+            Some(fitted) => fitted.ucbs(sample.features(entries), &self.action_values, out),
+            None => out.resize(out.len() + entries.len() * sample.actions(), 1.0),
         }
     }
 

@@ -19,6 +19,8 @@ mod projection;
 mod sigmoids;
 mod spec;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::dp::{BoundParameters, BoundSource, Coefficients, ContextSample};
@@ -75,6 +77,15 @@ pub trait Oracle: BoundSource {
     /// The context belongs to the sample and will be asked for at every plan: an oracle with costly bounds may keep
     /// what it needs for it.
     fn watch(&mut self, _context: &Context) {}
+
+    /// Appends the ucb of all non-null actions in the given entries of a sample, in bulk where the oracle can.
+    fn ucbs(&self, sample: &ContextSample, entries: Range<usize>, out: &mut Vec<f64>) {
+        let mut row = vec![Bounds::UNKNOWN; sample.actions()];
+        for entry in entries {
+            self.bounds(&sample.context(entry), &mut row);
+            out.extend(row.iter().map(|bounds| bounds.ucb));
+        }
+    }
 
     /// Whether bounds depend on the step beyond the context.
     fn depends_on_step(&self) -> bool {

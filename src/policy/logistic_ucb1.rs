@@ -17,7 +17,7 @@ use super::Policy;
 use crate::dp::ContextSample;
 use crate::fluid::{Cut, Program, Search};
 use crate::model::{Context, Instance};
-use crate::oracle::{Bounds, LabeledData, Oracle};
+use crate::oracle::{LabeledData, Oracle};
 
 /// Logistic-UCB1 in one replication.
 #[derive(Debug)]
@@ -34,10 +34,11 @@ pub struct LogisticUcb1 {
     /// Distinct contexts so far, and how often each was met.
     contexts: ContextSample,
     counts: Vec<f64>,
-    /// The program's expected costs and rewards, at the bounds of `evaluated` contexts.
+    /// Costs of an acceptance, by context and action.
+    unit_costs: Vec<f64>,
+    /// The program's costs and rewards, ucb times those of an acceptance.
     costs: Vec<f64>,
     rewards: Vec<f64>,
-    bounds: Vec<Bounds>,
     search: Search,
 }
 
@@ -53,7 +54,6 @@ impl LogisticUcb1 {
         Self {
             data: LabeledData::new(instance.contexts().dimension()),
             contexts: ContextSample::new(&instance, oracle.depends_on_step()),
-            bounds: vec![Bounds::UNKNOWN; instance.actions()],
             instance,
             oracle,
             delta,
@@ -63,6 +63,7 @@ impl LogisticUcb1 {
             episode: 1,
             b_t: 0,
             counts: Vec::new(),
+            unit_costs: Vec::new(),
             costs: Vec::new(),
             rewards: Vec::new(),
             search: Search::default(),
@@ -78,7 +79,11 @@ impl LogisticUcb1 {
             .arrivals()
             .last()
             .map_or(0, |a| a.entry as usize);
-        self.counts.resize(self.contexts.len(), 0.0);
+        if self.counts.len() < self.contexts.len() {
+            self.counts.push(0.0);
+            let costs = (1..=self.contexts.actions()).map(|a| self.contexts.cost(entry, a));
+            self.unit_costs.extend(costs.map(f64::from));
+        }
         self.counts[entry] += 1.0;
         entry
     }
@@ -91,21 +96,20 @@ impl LogisticUcb1 {
             self.costs.clear();
             self.rewards.clear();
         }
-        let actions = self.contexts.actions();
-        for entry in self.costs.len() / actions..self.contexts.len() {
-            self.oracle
-                .bounds(&self.contexts.context(entry), &mut self.bounds);
-            for (a, bounds) in self.bounds.iter().enumerate() {
-                let reward = self.contexts.rewards()[entry * actions + a];
-                let cost = f64::from(self.contexts.cost(entry, a + 1));
-                self.costs.push(bounds.ucb * cost);
-                // Rewards below zero mark actions that may not be taken, whatever their bounds.
-                self.rewards.push(if reward < 0.0 {
-                    reward
-                } else {
-                    bounds.ucb * reward
-                });
-            }
+        let first = self.costs.len();
+        let entries = first / self.contexts.actions()..self.contexts.len();
+        self.oracle.ucbs(&self.contexts, entries, &mut self.costs);
+        let all_rewards = &self.contexts.rewards()[first..];
+        for (ucb, reward) in self.costs[first..].iter().zip(all_rewards) {
+            // Rewards below zero mark actions that may not be taken, whatever their bounds.
+            let scale = if *reward < 0.0 { 1.0 } else { *ucb };
+            self.rewards.push(scale * reward);
+        }
+        for (ucb, cost) in self.costs[first..]
+            .iter_mut()
+            .zip(&self.unit_costs[first..])
+        {
+            *ucb *= cost;
         }
     }
 

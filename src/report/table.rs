@@ -22,6 +22,7 @@ pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretS
         "of opt",
         "final regret",
         "+- 3 s.e.",
+        "slope (s.e.)",
         "seconds",
     ];
     let rows = outcome
@@ -29,27 +30,36 @@ pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretS
         .iter()
         .zip(regrets)
         .map(|(policy, regret)| {
-            let last = regret.cumulative.last();
-            let band = last.map_or(f64::NAN, |x| BAND * x.standard_error);
+            let [share, last, band, slope] = regret_cells(regret);
             [
                 policy.name.clone(),
                 format!("{:.3}", regret.mean_reward),
-                if regret.share_of_opt.is_nan() {
-                    "-".into()
-                } else {
-                    format!("{:.1}%", 100.0 * regret.share_of_opt)
-                },
-                last.map_or(String::new(), |x| format!("{:.1}", x.mean)),
-                if band.is_nan() {
-                    "-".into()
-                } else {
-                    format!("{band:.1}")
-                },
+                share,
+                last,
+                band,
+                slope,
                 format!("{:.2}", policy.elapsed.as_secs_f64()),
             ]
         });
     align(&mut text, &header.map(String::from), rows);
     text
+}
+
+/// Share of opt, final regret, its band and the log-log slope of a policy, `-` for what is unknown.
+pub fn regret_cells(regret: &RegretSummary) -> [String; 4] {
+    let known = |value: f64, text: String| if value.is_nan() { "-".into() } else { text };
+    let last = regret.cumulative.last();
+    let (mean, error) = last.map_or((f64::NAN, f64::NAN), |x| (x.mean, x.standard_error));
+    let share = regret.share_of_opt;
+    [
+        known(share, format!("{:.1}%", 100.0 * share)),
+        known(mean, format!("{mean:.1}")),
+        known(error, format!("{:.1}", BAND * error)),
+        regret.slope.map_or("-".into(), |slope| {
+            let error = known(slope.standard_error, format!("{:.2}", slope.standard_error));
+            format!("{:.2} ({error})", slope.mean)
+        }),
+    ]
 }
 
 fn optimum_line(outcome: &Outcome) -> String {

@@ -9,6 +9,7 @@ mod offers;
 mod optimum;
 mod regret;
 mod run;
+mod slope;
 mod streams;
 mod world;
 
@@ -20,5 +21,6 @@ pub use offers::{Offer, OfferMap, OfferSurvey, evenly_spaced};
 pub use optimum::{Estimate, Optimum};
 pub use regret::{BAND, MeanAndError, RegretSummary, cumulative_regret};
 pub use run::{FinishedWave, Observer, Outcome, Phases, PolicyOutcome, RunError, run};
+pub use slope::{log_log_slope, slope};
 pub use streams::{Purpose, Streams};
 pub use world::{EpisodeOutcome, World};

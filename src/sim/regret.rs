@@ -1,5 +1,6 @@
 //! Regret of a policy: opt_t minus the realised reward, cumulated, averaged over replications with a band.
 
+use super::log_log_slope;
 use super::run::{Outcome, PolicyOutcome};
 
 /// Half the width of a band, in standard errors.
@@ -46,6 +47,8 @@ pub struct RegretSummary {
     pub mean_reward: f64,
     /// Total reward as a share of total opt.
     pub share_of_opt: f64,
+    /// How fast the regret grows over the last half of the episodes, where it is positive.
+    pub slope: Option<MeanAndError>,
 }
 
 impl Outcome {
@@ -64,6 +67,16 @@ impl Outcome {
             .iter()
             .map(|policy| summarise(policy, &opt))
             .collect()
+    }
+}
+
+impl PolicyOutcome {
+    /// The regret of each replication after the last episode.
+    pub fn final_regrets(&self, opt: &[f64]) -> Vec<f64> {
+        let total: f64 = opt.iter().sum();
+        let earned =
+            |episodes: &Vec<super::EpisodeOutcome>| episodes.iter().map(|e| e.reward).sum::<f64>();
+        self.episodes.iter().map(|e| total - earned(e)).collect()
     }
 }
 
@@ -94,6 +107,7 @@ fn summarise(policy: &PolicyOutcome, opt: &[f64]) -> RegretSummary {
     let total: f64 = policy.episodes.iter().flatten().map(|o| o.reward).sum();
     RegretSummary {
         cumulative,
+        slope: log_log_slope(&curves),
         mean_reward: total / replications / opt.len() as f64,
         share_of_opt: total / replications / opt.iter().sum::<f64>(),
     }

@@ -94,6 +94,29 @@ impl Document {
         &self.root
     }
 
+    pub(super) fn root_mut(&mut self) -> &mut Item {
+        &mut self.root
+    }
+
+    /// Sets `section.key` to a list of numbers given by an option.
+    pub fn set_numbers(&mut self, section: &str, key: &str, values: &[f64], option: &str) {
+        let item = |x: &f64| Item {
+            node: if x.fract() == 0.0 {
+                Node::Whole(*x as i64)
+            } else {
+                Node::Number(*x)
+            },
+            origin: Origin::Option(option.into()),
+        };
+        let list = Node::List(values.iter().map(item).collect());
+        self.set(section, key, list, option);
+    }
+
+    /// Sets `section.key` to a text given by an option.
+    pub fn set_text(&mut self, section: &str, key: &str, value: &str, option: &str) {
+        self.set(section, key, Node::Text(value.into()), option);
+    }
+
     /// Sets `section.key` to a whole number given by an option.
     pub fn set_whole(&mut self, section: &str, key: &str, value: u64, option: &str) {
         let value = Node::Whole(i64::try_from(value).unwrap_or(i64::MAX));

@@ -5,6 +5,7 @@ mod document;
 mod presets;
 mod read;
 mod section;
+mod sweep;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use section::Section;
 
 pub use document::Document;
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
+pub use sweep::{Sweep, SweepPoint, SweepValue};
 
 /// The most episodes or replications a study may have.
 const COUNT_LIMIT: u64 = 100_000_000;
@@ -129,6 +131,7 @@ pub fn instance_from_document(document: &Document) -> Result<(Instance, u64, usi
     let settings = settings(&mut root)?;
     let spec = read::instance(&mut root, settings.horizon)?;
     root.sections("policies")?;
+    root.ignore("sweep");
     root.finish()?;
     let instance = spec.check().map_err(|invalid| document.locate(&invalid))?;
     Ok((instance, settings.seed, settings.optimum_rows))

@@ -165,6 +165,11 @@ impl<'d> Section<'d> {
         }
     }
 
+    /// Accepts a key without reading it.
+    pub fn ignore(&mut self, key: &'static str) {
+        self.asked.push(key);
+    }
+
     /// A required sub-table.
     pub fn section(&mut self, key: &'static str) -> Result<Section<'d>, InputError> {
         let item = self.require(key, &format!("a table [{}]", self.field(key)))?;

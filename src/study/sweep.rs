@@ -1,0 +1,349 @@
+//! Sweeps: a `[sweep]` table of paths into the study file with the values each takes in turn. Every combination of values
+//! is a point, a study of its own.
+//!
+//! ```toml
+//! [sweep]
+//! budget.value = [3, 5, 8]
+//! policies.mimic-opt-dp.initial_rows = [0, 50]     # a policy by name or kind; "policies[1].initial_rows" by place
+//! ```
+
+use super::document::{Document, Item, Node};
+use super::section::nearest;
+use crate::error::InputError;
+
+/// The most points a sweep may have.
+const POINT_LIMIT: usize = 10_000;
+
+/// A sweep and the studies it stands for.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// Paths of the swept keys, in the order of the file.
+    pub keys: Vec<String>,
+    /// All combinations; the last key varies fastest.
+    pub points: Vec<SweepPoint>,
+}
+
+/// One combination of values.
+#[derive(Debug, Clone)]
+pub struct SweepPoint {
+    /// A name for folders, such as `value=3,initial_rows=50`.
+    pub label: String,
+    /// The value of each key.
+    pub values: Vec<SweepValue>,
+    /// The study file with these values in place of its own.
+    pub document: Document,
+}
+
+/// A value as a text, and as a number where it is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepValue {
+    /// For tables and names.
+    pub text: String,
+    /// For plots.
+    pub number: Option<f64>,
+}
+
+/// A key and what it takes.
+struct Key {
+    path: String,
+    values: Vec<Item>,
+}
+
+impl Document {
+    /// The points of the file's `[sweep]`; `None` where it has none.
+    pub fn sweep(&self) -> Result<Option<Sweep>, InputError> {
+        let mut base = self.clone();
+        let Some(table) = base.take("sweep") else {
+            return Ok(None);
+        };
+        let mut keys = Vec::new();
+        flatten(self, String::new(), &table, &mut keys)?;
+        let count = keys
+            .iter()
+            .try_fold(1usize, |n, key| n.checked_mul(key.values.len()));
+        let Some(count) = count.filter(|n| *n <= POINT_LIMIT) else {
+            let message = format!("sweep: found more than {POINT_LIMIT} points; accepted: fewer");
+            return Err(self.error_at(&table.origin, message));
+        };
+        let names = short_names(&keys);
+        let points = (0..count).map(|number| point(&base, &keys, &names, number));
+        Ok(Some(Sweep {
+            points: points.collect::<Result<_, _>>()?,
+            keys: keys.into_iter().map(|key| key.path).collect(),
+        }))
+    }
+}
+
+/// Paths with lists of values; dotted keys are nested tables in TOML, and mean the same.
+fn flatten(
+    document: &Document,
+    path: String,
+    item: &Item,
+    keys: &mut Vec<Key>,
+) -> Result<(), InputError> {
+    let wrong = |accepted: &str| {
+        let place = if path.is_empty() {
+            "sweep".into()
+        } else {
+            format!("sweep.{path}")
+        };
+        let message = format!(
+            "{place}: found {}; accepted: {accepted}",
+            item.node.describe()
+        );
+        Err(document.error_at(&item.origin, message))
+    };
+    match &item.node {
+        Node::Table(entries) if !entries.is_empty() => {
+            for (name, item) in entries {
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                flatten(document, path, item, keys)?;
+            }
+            Ok(())
+        }
+        Node::List(values) if !values.is_empty() && !path.is_empty() => {
+            keys.push(Key {
+                path,
+                values: values.clone(),
+            });
+            Ok(())
+        }
+        _ if path.is_empty() => wrong("a table of keys with the values each takes"),
+        _ => wrong("a list of the values that the key takes"),
+    }
+}
+
+/// The last parts of the paths where they differ, the whole paths elsewhere.
+fn short_names(keys: &[Key]) -> Vec<String> {
+    let last = |key: &Key| key.path.rsplit('.').next().unwrap_or(&key.path).to_string();
+    let short: Vec<String> = keys.iter().map(last).collect();
+    let distinct = (1..short.len()).all(|i| !short[..i].contains(&short[i]));
+    if distinct {
+        return short;
+    }
+    keys.iter().map(|key| key.path.clone()).collect()
+}
+
+fn point(
+    base: &Document,
+    keys: &[Key],
+    names: &[String],
+    number: usize,
+) -> Result<SweepPoint, InputError> {
+    let mut document = base.clone();
+    let mut values = Vec::new();
+    let mut labels = Vec::new();
+    let mut block: usize = keys.iter().map(|key| key.values.len()).product();
+    for (key, name) in keys.iter().zip(names) {
+        block /= key.values.len();
+        let item = &key.values[number / block % key.values.len()];
+        document.put(&key.path, item)?;
+        let text = item.node.compact();
+        labels.push(format!("{name}={}", for_folder(&text)));
+        values.push(SweepValue {
+            number: match item.node {
+                Node::Whole(x) => Some(x as f64),
+                Node::Number(x) => Some(x),
+                _ => None,
+            },
+            text,
+        });
+    }
+    Ok(SweepPoint {
+        label: labels.join(","),
+        values,
+        document,
+    })
+}
+
+/// A text that can be a part of a file's name everywhere.
+fn for_folder(text: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
+    let text: String = text
+        .chars()
+        .map(|c| if safe(c) { c } else { '-' })
+        .collect();
+    text.trim_matches('-').chars().take(60).collect()
+}
+
+impl Node {
+    /// The whole value on one line.
+    fn compact(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(x) => x.to_string(),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| item.node.compact()).collect();
+                format!("[{}]", items.join(" "))
+            }
+            other => other.describe(),
+        }
+    }
+}
+
+impl Document {
+    /// Removes a section of the file.
+    fn take(&mut self, section: &str) -> Option<Item> {
+        let Node::Table(root) = &mut self.root_mut().node else {
+            return None;
+        };
+        let place = root.iter().position(|(name, _)| name == section)?;
+        Some(root.remove(place).1)
+    }
+
+    /// Sets the key at a path. Sections on the way must be there; whether the last key is known is for the study's
+    /// reader to say, which then names the line of the sweep.
+    fn put(&mut self, path: &str, value: &Item) -> Result<(), InputError> {
+        let segments: Vec<&str> = path
+            .split(['.', '['])
+            .map(|segment| segment.trim_end_matches(']'))
+            .collect();
+        let (last, way) = segments.split_last().expect("a split has a part");
+        let mut walked = String::from("sweep");
+        let mut item = self.root_mut();
+        for segment in way {
+            walked = format!("{walked}.{segment}");
+            let known = names_of(&item.node);
+            let Some(next) = child(&mut item.node, segment) else {
+                let near = nearest(segment, known.iter().map(String::as_str));
+                let hint = near.map_or(format!("known: {}", known.join(", ")), |near| {
+                    format!("nearest: `{near}`")
+                });
+                let message = format!("{walked}: found no such part of the study; {hint}");
+                return Err(self.error_at(&value.origin, message));
+            };
+            item = next;
+        }
+        if let Node::Table(entries) = &mut item.node {
+            match entries.iter_mut().find(|(name, _)| name == last) {
+                Some((_, slot)) => *slot = value.clone(),
+                None => entries.push(((*last).to_string(), value.clone())),
+            }
+            return Ok(());
+        }
+        let message = format!(
+            "{walked}: found {}; accepted: a path to a key",
+            item.node.describe()
+        );
+        Err(self.error_at(&value.origin, message))
+    }
+}
+
+/// What a policy, or another table in a list, is called.
+fn titles(item: &Item) -> impl Iterator<Item = &str> {
+    let entries = match &item.node {
+        Node::Table(entries) => entries.as_slice(),
+        _ => &[],
+    };
+    let of = |key: &'static str| {
+        entries
+            .iter()
+            .find_map(move |(name, value)| match &value.node {
+                Node::Text(text) if name == key => Some(text.as_str()),
+                _ => None,
+            })
+    };
+    of("name").into_iter().chain(of("kind"))
+}
+
+fn names_of(node: &Node) -> Vec<String> {
+    match node {
+        Node::Table(entries) => entries.iter().map(|(name, _)| name.clone()).collect(),
+        Node::List(items) => items.iter().flat_map(titles).map(String::from).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The part of a table by name, or of a list by place (from 1), name or kind.
+fn child<'n>(node: &'n mut Node, segment: &str) -> Option<&'n mut Item> {
+    match node {
+        Node::Table(entries) => entries
+            .iter_mut()
+            .find(|(name, _)| name == segment)
+            .map(|(_, item)| item),
+        Node::List(items) => {
+            let place = match segment.parse::<usize>() {
+                Ok(place) => place.checked_sub(1),
+                Err(_) => items
+                    .iter()
+                    .position(|item| titles(item).any(|t| t == segment)),
+            };
+            items.get_mut(place?)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const STUDY: &str = "[study]\nhorizon = 2\n[budget]\nkind = \"constant\"\nvalue = 3\n\
+                         [[policies]]\nkind = \"mimic-opt-dp\"\nname = \"learner\"\n[[policies]]\nkind = \"random\"\n";
+
+    fn sweep(text: &str) -> Result<Sweep, InputError> {
+        let document = Document::parse(Path::new("s.toml"), &format!("{STUDY}{text}"))?;
+        Ok(document.sweep()?.expect("there is a sweep"))
+    }
+
+    fn complaint(text: &str) -> String {
+        sweep(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn points_are_all_combinations() {
+        let found =
+            sweep("[sweep]\nbudget.value = [3, 5]\n\"policies.learner.alpha\" = [0.5, 0.25]")
+                .unwrap();
+        assert_eq!(found.keys, ["budget.value", "policies.learner.alpha"]);
+        let labels: Vec<&str> = found.points.iter().map(|p| p.label.as_str()).collect();
+        let expected = [
+            "value=3,alpha=0.5",
+            "value=3,alpha=0.25",
+            "value=5,alpha=0.5",
+            "value=5,alpha=0.25",
+        ];
+        assert_eq!(labels, expected);
+        assert_eq!(found.points[3].values[1].number, Some(0.25));
+        // A document of a point has the values and no sweep of its own.
+        assert!(found.points[2].document.sweep().unwrap().is_none());
+        let by_kind = sweep("[sweep]\npolicies.mimic-opt-dp.alpha = [0.5]").unwrap();
+        let by_place = sweep("[sweep]\n\"policies[1].alpha\" = [0.5]").unwrap();
+        assert_eq!(by_kind.points[0].label, by_place.points[0].label);
+        let lists = sweep("[sweep]\napplication = [1]\nbudget.values = [[1, 2], [3]]").unwrap();
+        assert_eq!(lists.points[0].label, "application=1,values=1-2");
+    }
+
+    #[test]
+    fn wrong_paths_name_the_nearest() {
+        let lines = STUDY.lines().count();
+        let message = complaint("[sweep]\nbudgt.value = [3]");
+        assert!(
+            message.contains(&format!(
+                "s.toml:{}: sweep.budgt: found no such part",
+                lines + 2
+            )),
+            "{message}"
+        );
+        assert!(message.contains("nearest: `budget`"), "{message}");
+        assert!(complaint("[sweep]\npolicies.lerner.alpha = [1]").contains("nearest: `learner`"));
+        assert!(
+            complaint("[sweep]\n\"policies[3].alpha\" = [1]")
+                .contains("sweep.policies.3: found no such part")
+        );
+        assert!(
+            complaint("[sweep]\nbudget.value = 3")
+                .contains("sweep.budget.value: found 3; accepted: a list")
+        );
+        assert!(complaint("[sweep]\nbudget.value = []").contains("found a list of 0"));
+        assert!(complaint("[sweep]\n").contains("accepted: a table of keys"));
+        assert!(
+            complaint("[sweep]\nbudget.value.deep = [1]").contains("accepted: a path to a key")
+        );
+    }
+}
