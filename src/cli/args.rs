@@ -25,6 +25,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Make a page of results that opens in any browser, offline, with its plots as SVG and PNG beside it.
     Report(ReportArgs),
+    /// Run the paper's comparison: both panels of its figure, and a page that holds its claims against the numbers.
+    Reproduce(ReproduceArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit.
@@ -67,13 +69,41 @@ pub struct SimulateArgs {
     /// Confidence parameter.
     #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
     pub delta: Option<f64>,
-    /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, clairvoyant, myopic,
-    /// random, fixed:<a>.
+    /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, square-cbwk,
+    /// logistic-ucb1, clairvoyant, fluid, myopic, random, fixed:<a>.
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,
     /// Evaluate the exact expected reward of every plan, also where plans are large (finite context laws only).
     #[arg(long)]
     pub expected: bool,
+    /// How to compute and print.
+    #[command(flatten)]
+    pub machine: MachineArgs,
+}
+
+/// Arguments of `reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArgs {
+    /// Folder for the results. Default: results/reproduce, or the next free results/reproduce-2, ...
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write into --out even if it holds results.
+    #[arg(long)]
+    pub force: bool,
+    /// Numbers K of bids and prices; the paper does not state its own.
+    #[arg(long, value_name = "K,...", value_delimiter = ',', default_value = "4",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub actions: Vec<u32>,
+    /// Episodes T; 2000 tells linear growth from slower growth.
+    #[arg(long, value_name = "T", default_value_t = 200, value_parser = clap::value_parser!(u64).range(4..))]
+    pub episodes: u64,
+    /// Independent replications. Default: 50, as in the paper; 10 for more than 500 episodes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    pub replications: Option<u64>,
+    /// Seed of all random streams.
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: u64,
     /// How to compute and print.
     #[command(flatten)]
     pub machine: MachineArgs,

@@ -5,8 +5,10 @@ mod calibrate;
 mod devices;
 mod machine;
 mod report;
+mod reproduce;
 mod simulate;
 mod solve;
+mod sweep;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -50,6 +52,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
+        Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

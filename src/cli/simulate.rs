@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::args::{Format, SimulateArgs};
-use super::machine;
-use crate::dp::{BackendError, Report};
+use super::args::{Format, MachineArgs, SimulateArgs};
+use super::{machine, sweep};
+use crate::dp::{Backend, BackendError, Report};
 use crate::error::OutputError;
 use crate::report::{self, GrowingFile, ResultsFolder, json};
-use crate::sim::{self, FinishedWave, Observer, RunError};
+use crate::sim::{self, FinishedWave, Observer, Outcome, RegretSummary, RunError};
 use crate::study::{Document, Study};
 
 /// Runs the command.
@@ -18,6 +18,9 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let start = Instant::now();
     let mut document = machine::open_study(args.study.as_deref(), args.preset.as_deref())?;
     apply_overrides(args, &mut document);
+    if let Some(sweep) = document.sweep()? {
+        return sweep::simulate_all(args, &sweep);
+    }
     let study = Study::from_document(&document)?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
@@ -25,15 +28,78 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         None => ResultsFolder::prepare_default(&study.name)?,
     };
     let threads = machine::start_threads(&args.machine)?;
-    for note in study.instance.notes() {
-        machine::note(&args.machine, note);
+    let finished = run_study(&study, &folder, backend.as_mut(), &args.machine, threads)?;
+    let mut out = std::io::stdout().lock();
+    match args.machine.format {
+        Format::Json => out.write_all(finished.run_json.as_bytes())?,
+        Format::Table => {
+            let setting = finished.setting(threads);
+            let table =
+                report::table::study(&setting, &study, &finished.outcome, &finished.regrets);
+            write!(out, "{table}")?;
+            writeln!(
+                out,
+                "\nresults in {} ({})",
+                folder.path().display(),
+                seconds(start.elapsed())
+            )?;
+        }
     }
+    Ok(())
+}
 
+/// A study that has run and whose results are on disk.
+pub(super) struct Finished {
+    pub outcome: Outcome,
+    pub regrets: Vec<RegretSummary>,
+    pub run_json: String,
+    report: Report,
+}
+
+impl Finished {
+    /// What did the work, in a few words.
+    pub fn setting(&self, threads: usize) -> String {
+        let Report {
+            backend,
+            precision,
+            adapter,
+            ..
+        } = &self.report;
+        let adapter = adapter
+            .as_ref()
+            .map_or(String::new(), |name| format!(" on {name}"));
+        format!("{backend} {precision}{adapter}, {threads} threads")
+    }
+}
+
+/// The headline of a study's picture.
+pub(super) fn headline(study: &Study) -> String {
+    format!(
+        "{}: T = {}, H = {}, {} replications",
+        study.name,
+        study.episodes,
+        study.instance.horizon(),
+        study.replications
+    )
+}
+
+/// Runs a study and writes its results folder.
+pub(super) fn run_study(
+    study: &Study,
+    folder: &ResultsFolder,
+    backend: &mut dyn Backend,
+    machine: &MachineArgs,
+    threads: usize,
+) -> anyhow::Result<Finished> {
+    let start = Instant::now();
+    for note in study.instance.notes() {
+        machine::note(machine, note);
+    }
     let mut watcher = Watcher {
-        bar: progress_bar(args, &study),
-        episodes: GrowingFile::start(&folder, "episodes.csv", report::csv::EPISODES_HEADER)?,
+        bar: progress_bar(machine, study),
+        episodes: GrowingFile::start(folder, "episodes.csv", report::csv::EPISODES_HEADER)?,
     };
-    let outcome = sim::run(&study, backend.as_mut(), &mut watcher);
+    let outcome = sim::run(study, backend, &mut watcher);
     watcher.bar.finish_and_clear();
     let outcome = outcome.map_err(|error| watcher.explain(error))?;
     watcher.episodes.finish()?;
@@ -41,13 +107,6 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let writing = Instant::now();
     let regrets = outcome.regrets();
     let names: Vec<&str> = outcome.policies.iter().map(|p| p.name.as_str()).collect();
-    let title = format!(
-        "{}: T = {}, H = {}, {} replications",
-        study.name,
-        study.episodes,
-        study.instance.horizon(),
-        study.replications
-    );
     folder.write(
         "summary.csv",
         report::csv::summary(&names, &regrets).as_bytes(),
@@ -62,11 +121,11 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     )?;
     folder.write(
         "regret.svg",
-        report::plot::regret(&title, &names, &regrets)
+        report::plot::regret(&headline(study), &names, &regrets)
             .svg()
             .as_bytes(),
     )?;
-    folder.write("study.toml", resolved_text(&study)?.as_bytes())?;
+    folder.write("study.toml", resolved_text(study)?.as_bytes())?;
     let run = json::Run {
         command: command_line(),
         report: backend.report(),
@@ -74,34 +133,14 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         total: start.elapsed(),
         output: writing.elapsed(),
     };
-    let run_json = format!("{:#}\n", json::run(&run, &study, &outcome, &regrets));
+    let run_json = format!("{:#}\n", json::run(&run, study, &outcome, &regrets));
     folder.write("run.json", run_json.as_bytes())?;
-
-    let mut out = std::io::stdout().lock();
-    match args.machine.format {
-        Format::Json => out.write_all(run_json.as_bytes())?,
-        Format::Table => {
-            let Report {
-                backend,
-                precision,
-                adapter,
-                ..
-            } = &run.report;
-            let adapter = adapter
-                .as_ref()
-                .map_or(String::new(), |name| format!(" on {name}"));
-            let setting = format!("{backend} {precision}{adapter}, {threads} threads");
-            let table = report::table::study(&setting, &study, &outcome, &regrets);
-            write!(out, "{table}")?;
-            writeln!(
-                out,
-                "\nresults in {} ({})",
-                folder.path().display(),
-                seconds(start.elapsed())
-            )?;
-        }
-    }
-    Ok(())
+    Ok(Finished {
+        outcome,
+        regrets,
+        run_json,
+        report: run.report,
+    })
 }
 
 /// Moves the progress bar, and writes every wave to disk as it comes.
@@ -160,8 +199,8 @@ fn apply_overrides(args: &SimulateArgs, document: &mut Document) {
 }
 
 /// A bar on a terminal, nothing elsewhere.
-fn progress_bar(args: &SimulateArgs, study: &Study) -> ProgressBar {
-    if args.machine.quiet || !std::io::stderr().is_terminal() {
+fn progress_bar(machine: &MachineArgs, study: &Study) -> ProgressBar {
+    if machine.quiet || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let total = study.policies.len() * study.replications * study.episodes;
@@ -193,6 +232,6 @@ fn shell_word(word: String) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn seconds(duration: Duration) -> String {
+pub(super) fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
 }

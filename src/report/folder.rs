@@ -26,7 +26,12 @@ pub struct ResultsFolder {
 impl ResultsFolder {
     /// Makes the folder where it is missing, and makes sure now that it can be written to later.
     pub fn prepare(path: &Path, force: bool) -> Result<Self, OutputError> {
-        let others = ["episodes.csv.partial", "coverage.csv"];
+        let others = [
+            "episodes.csv.partial",
+            "coverage.csv",
+            "overview.csv",
+            "verdict.md",
+        ];
         let occupied = RESULT_FILES
             .iter()
             .chain(&others)
@@ -62,6 +67,11 @@ impl ResultsFolder {
             .find(|path| !path.exists())
             .expect("there is always a next number");
         Self::prepare(&free, false)
+    }
+
+    /// A folder within this one, just as ready.
+    pub fn inner(&self, name: &str, force: bool) -> Result<Self, OutputError> {
+        Self::prepare(&self.path.join(name), force)
     }
 
     /// Where the folder is.

@@ -5,9 +5,11 @@ pub mod csv;
 mod folder;
 pub mod html;
 pub mod json;
+pub mod overview;
 pub mod plot;
 pub mod png;
 pub mod results;
 pub mod table;
+pub mod verdict;
 
 pub use folder::{GrowingFile, RESULT_FILES, ResultsFolder, write_whole};

@@ -2,6 +2,7 @@
 //! presets that come with the program.
 
 mod document;
+mod paper;
 mod presets;
 mod read;
 mod section;
@@ -16,6 +17,7 @@ use crate::policy::PolicyConfig;
 use section::Section;
 
 pub use document::Document;
+pub use paper::{COMPARED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint, SweepValue};
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::axis::Axis;
 use super::chart::{Chart, Series};
 
-const WIDTH: f64 = 860.0;
+pub(super) const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 500.0;
 pub(super) const LEFT: f64 = 84.0;
 pub(super) const RIGHT: f64 = 640.0;
@@ -33,7 +33,7 @@ pub(super) fn style(series: &Series, place: usize) -> (&'static str, &'static st
 pub(super) fn open(chart: &Chart, x: &Axis, y: &Axis) -> String {
     let mut svg = String::new();
     let title = escape(&chart.title);
-    let height = HEIGHT.max(legend_end(chart) + 16.0);
+    let height = height(chart);
     put(
         &mut svg,
         format_args!(
@@ -127,8 +127,10 @@ fn row_height(series: &Series) -> f64 {
     if series.note.is_some() { 40.0 } else { 24.0 }
 }
 
-fn legend_end(chart: &Chart) -> f64 {
-    TOP + chart.series.iter().map(row_height).sum::<f64>()
+/// The height of a chart, which grows with a long legend.
+pub(super) fn height(chart: &Chart) -> f64 {
+    let legend: f64 = chart.series.iter().map(row_height).sum();
+    HEIGHT.max(TOP + legend + 16.0)
 }
 
 /// Names in the order of the last values, largest on top, as the curves end.

@@ -65,6 +65,29 @@ pub fn budget_left(title: &str, policies: &[(String, &[MeanAndError])]) -> Chart
     }
 }
 
+/// Charts in a row, as one picture.
+pub fn side_by_side(charts: &[Chart]) -> String {
+    let mut svg = String::new();
+    let parts: Vec<String> = charts.iter().map(Chart::svg).collect();
+    let height = charts.iter().map(frame::height).fold(0.0, f64::max);
+    let width = frame::WIDTH * charts.len() as f64;
+    frame::put(
+        &mut svg,
+        format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">"
+        ),
+    );
+    for (i, part) in parts.iter().enumerate() {
+        let left = frame::WIDTH * i as f64;
+        frame::put(
+            &mut svg,
+            format_args!("<g transform=\"translate({left} 0)\">\n{part}</g>"),
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
 /// A mean with its band as a point.
 pub fn banded(x: f64, value: &MeanAndError) -> Point {
     Point::new(x, value.mean).with_band(value.lower(), value.upper())

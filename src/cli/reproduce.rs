@@ -1,0 +1,67 @@
+//! `cbwk-gpu reproduce`.
+
+use std::io::Write;
+use std::time::Instant;
+
+use super::args::{Format, ReproduceArgs};
+use super::machine;
+use super::simulate::{headline, run_study, seconds};
+use crate::report::verdict::{self, Panel};
+use crate::report::{ResultsFolder, plot};
+use crate::study::{self, Study};
+
+/// Beyond this many episodes fewer replications are the default.
+const LONG: u64 = 500;
+
+/// Runs the command.
+pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let default = if args.episodes > LONG { 10 } else { 50 };
+    let replications = args.replications.unwrap_or(default);
+    let mut actions = args.actions.clone();
+    actions.sort_unstable();
+    actions.dedup();
+    let mut backend = machine::backend(&args.machine)?;
+    let folder = match &args.out {
+        Some(path) => ResultsFolder::prepare(path, args.force)?,
+        None => ResultsFolder::prepare_default("reproduce")?,
+    };
+    let threads = machine::start_threads(&args.machine)?;
+    let mut panels = Vec::new();
+    let mut runs = Vec::new();
+    for &k in &actions {
+        let mut charts = Vec::new();
+        for panel in study::Panel::ALL {
+            let mut document = panel.document(k, "--actions")?;
+            document.set_whole("study", "episodes", args.episodes, "--episodes");
+            document.set_whole("study", "replications", replications, "--replications");
+            document.set_whole("study", "seed", args.seed, "--seed");
+            let study = Study::from_document(&document)?;
+            machine::note(&args.machine, &format!("{} with K = {k}", panel.name()));
+            let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
+            let finished = run_study(&study, &inner, backend.as_mut(), &args.machine, threads)?;
+            let (outcome, regrets) = (&finished.outcome, &finished.regrets);
+            charts.push(plot::regret(&headline(&study), &study::COMPARED, regrets));
+            panels.push(Panel::new(panel.name(), k, outcome, regrets));
+            runs.push(finished.run_json);
+        }
+        let figure = plot::side_by_side(&charts);
+        folder.write(&format!("figure-K{k}.svg"), figure.as_bytes())?;
+    }
+    let setting = format!(
+        "T = {} episodes, H = 24 steps, budget B = 5, {replications} replications, seed {}.",
+        args.episodes, args.seed
+    );
+    let page = verdict::verdict(&setting, &panels);
+    folder.write("verdict.md", page.as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    match args.machine.format {
+        Format::Json => writeln!(out, "[{}]", runs.join(","))?,
+        Format::Table => {
+            let place = folder.path().display();
+            let time = seconds(start.elapsed());
+            write!(out, "{page}\nresults in {place} ({time})\n")?;
+        }
+    }
+    Ok(())
+}

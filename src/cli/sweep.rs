@@ -1,0 +1,58 @@
+//! `cbwk-gpu simulate` on a study with a `[sweep]`: one results folder per point, and an overview.
+
+use std::io::Write;
+use std::time::Instant;
+
+use super::args::{Format, SimulateArgs};
+use super::machine;
+use super::simulate::{run_study, seconds};
+use crate::error::InputError;
+use crate::report::ResultsFolder;
+use crate::report::overview::{self, PointResult};
+use crate::study::{Study, Sweep};
+
+/// Runs every point; all are checked before the first starts.
+pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let studies: Vec<Study> = sweep
+        .points
+        .iter()
+        .map(|point| Study::from_document(&point.document))
+        .collect::<Result<_, InputError>>()?;
+    let mut backend = machine::backend(&args.machine)?;
+    let folder = match &args.out {
+        Some(path) => ResultsFolder::prepare(path, args.force)?,
+        None => ResultsFolder::prepare_default(&studies[0].name)?,
+    };
+    let threads = machine::start_threads(&args.machine)?;
+    let mut results = Vec::new();
+    let mut runs = Vec::new();
+    for (number, (point, study)) in sweep.points.iter().zip(&studies).enumerate() {
+        let place = format!("point {} of {}: {}", number + 1, studies.len(), point.label);
+        machine::note(&args.machine, &place);
+        let inner = folder.inner(&point.label, args.force)?;
+        let finished = run_study(study, &inner, backend.as_mut(), &args.machine, threads)?;
+        let policies = finished.outcome.policies.iter().map(|p| p.name.clone());
+        results.push(PointResult {
+            point,
+            policies: policies.collect(),
+            regrets: finished.regrets,
+        });
+        runs.push(finished.run_json);
+    }
+    folder.write("overview.csv", overview::csv(sweep, &results).as_bytes())?;
+    let title = format!("{}: {} points", studies[0].name, studies.len());
+    let chart = overview::chart(&title, sweep, &results);
+    folder.write("overview.svg", chart.svg().as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    match args.machine.format {
+        Format::Json => writeln!(out, "[{}]", runs.join(","))?,
+        Format::Table => {
+            let table = overview::table(&title, sweep, &results);
+            let place = folder.path().display();
+            let time = seconds(start.elapsed());
+            write!(out, "{table}\nresults in {place} ({time})\n")?;
+        }
+    }
+    Ok(())
+}

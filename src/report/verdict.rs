@@ -1,0 +1,224 @@
+//! `verdict.md`: the claims of the paper's last section held against the numbers of a rerun, on a page. The words follow
+//! from the numbers by rules that are stated on the page itself.
+
+use std::fmt::Write;
+
+use super::table::regret_cells;
+use crate::sim::{BAND, MeanAndError, Outcome, RegretSummary};
+
+/// The learner is much below another policy where its regret is less than this share of the other's.
+const MUCH: f64 = 0.5;
+
+/// One panel of the figure: the learner comes first.
+#[derive(Debug)]
+pub struct Panel {
+    /// What it shows, such as `auction`.
+    pub name: String,
+    /// K.
+    pub actions: u32,
+    /// opt of an episode.
+    pub opt: f64,
+    /// The policies' names.
+    pub policies: Vec<String>,
+    /// Their regrets.
+    pub regrets: Vec<RegretSummary>,
+    /// Final regret minus the learner's, replication by replication: all met the same contexts and luck.
+    pub excess: Vec<MeanAndError>,
+}
+
+impl Panel {
+    /// The panel of a finished study whose first policy is the learner.
+    pub fn new(name: &str, actions: u32, outcome: &Outcome, regrets: &[RegretSummary]) -> Self {
+        let opt = outcome.opt();
+        let finals = |i: usize| outcome.policies[i].final_regrets(&opt);
+        let learner = finals(0);
+        let excess = |i: usize| {
+            let pairs = finals(i).into_iter().zip(&learner);
+            MeanAndError::of(&pairs.map(|(x, y)| x - y).collect::<Vec<_>>())
+        };
+        Self {
+            name: name.into(),
+            actions,
+            opt: opt[0],
+            policies: outcome.policies.iter().map(|p| p.name.clone()).collect(),
+            regrets: regrets.to_vec(),
+            excess: (0..outcome.policies.len()).map(excess).collect(),
+        }
+    }
+
+    fn last(&self, i: usize) -> f64 {
+        self.regrets[i]
+            .cumulative
+            .last()
+            .map_or(f64::NAN, |x| x.mean)
+    }
+
+    /// The policies by rising regret.
+    fn order(&self) -> String {
+        let mut order: Vec<usize> = (0..self.policies.len()).collect();
+        order.sort_by(|&i, &j| self.last(i).total_cmp(&self.last(j)));
+        let names: Vec<&str> = order.iter().map(|&i| self.policies[i].as_str()).collect();
+        names.join(" < ")
+    }
+
+    /// Claim 1 against one policy: whether it holds, and the words.
+    fn below(&self, i: usize) -> (bool, String) {
+        let (learner, other) = (self.last(0), self.last(i));
+        let excess = &self.excess[i];
+        let size = format!(
+            "{:.1} +- {:.1}",
+            excess.mean.abs(),
+            BAND * excess.standard_error
+        );
+        let name = &self.policies[i];
+        if excess.lower() > 0.0 && learner < MUCH * other {
+            let text =
+                format!("much below {name}: {learner:.1} against {other:.1}, lower by {size}");
+            (true, text)
+        } else if excess.lower() > 0.0 {
+            let text = format!(
+                "below {name}, but not much: {learner:.1} against {other:.1}, lower by {size}"
+            );
+            (false, text)
+        } else if excess.upper() < 0.0 {
+            let text =
+                format!("**above** {name}: {learner:.1} against {other:.1}, higher by {size}");
+            (false, text)
+        } else {
+            let text = format!(
+                "not told apart from {name}: {learner:.1} against {other:.1}, difference {size}"
+            );
+            (false, text)
+        }
+    }
+
+    /// Claim 2 for one policy: how its regret grows.
+    fn growth(&self, i: usize) -> (Growth, String) {
+        let name = &self.policies[i];
+        let Some(slope) = self.regrets[i].slope else {
+            return (
+                Growth::Unknown,
+                format!("{name} has no slope (its mean regret is not positive)"),
+            );
+        };
+        let size = format!("{:.2} ({:.2})", slope.mean, slope.standard_error);
+        if slope.upper() < 1.0 {
+            (
+                Growth::SubLinear,
+                format!("{name} grows sub-linearly, slope {size}"),
+            )
+        } else if slope.lower() > 1.0 {
+            (
+                Growth::Linear,
+                format!("{name} grows faster than linearly, slope {size}"),
+            )
+        } else if slope.standard_error.is_nan() {
+            (
+                Growth::Unknown,
+                format!("{name} has slope {size}, without a usable error"),
+            )
+        } else {
+            (
+                Growth::Linear,
+                format!("{name} cannot be told from linear growth, slope {size}"),
+            )
+        }
+    }
+
+    fn learner_is_much_below_all(&self) -> bool {
+        (1..self.policies.len()).all(|i| self.below(i).0)
+    }
+
+    fn write(&self, page: &mut String) -> std::fmt::Result {
+        writeln!(
+            page,
+            "### {}, K = {} (opt {:.4} per episode)\n",
+            self.name, self.actions, self.opt
+        )?;
+        writeln!(
+            page,
+            "| policy | final regret | +- 3 s.e. | of opt | slope (s.e.) | minus the learner's, paired |"
+        )?;
+        writeln!(page, "| --- | --- | --- | --- | --- | --- |")?;
+        for (i, name) in self.policies.iter().enumerate() {
+            let [share, last, band, slope] = regret_cells(&self.regrets[i]);
+            let excess = &self.excess[i];
+            let paired = match i {
+                0 => "".into(),
+                _ => format!("{:+.1} +- {:.1}", excess.mean, BAND * excess.standard_error),
+            };
+            writeln!(
+                page,
+                "| {name} | {last} | {band} | {share} | {slope} | {paired} |"
+            )?;
+        }
+        let others = 1..self.policies.len();
+        let below: Vec<String> = others.map(|i| self.below(i).1).collect();
+        let growth: Vec<String> = (0..self.policies.len()).map(|i| self.growth(i).1).collect();
+        writeln!(page, "\n1. {} is {}.", self.policies[0], below.join("; "))?;
+        writeln!(page, "2. {}.\n", growth.join("; "))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    SubLinear,
+    Linear,
+    Unknown,
+}
+
+/// The page; `setting` says what was run.
+pub fn verdict(setting: &str, panels: &[Panel]) -> String {
+    let mut page = String::new();
+    write_page(&mut page, setting, panels).expect("writing to a string");
+    page
+}
+
+fn write_page(page: &mut String, setting: &str, panels: &[Panel]) -> std::fmt::Result {
+    writeln!(page, "# The paper's comparison, run again\n\n{setting}\n")?;
+    writeln!(
+        page,
+        "## What the paper claims\n\n\
+         1. The cumulative regret of Mimic-Opt-DP is much below that of SquareCBwK and Logistic-UCB1, in both panels.\n\
+         2. The regret of Mimic-Opt-DP grows sub-linearly in T; where the others do not converge to the optimal actions,\n   \
+         theirs grows linearly.\n\n\
+         The paper shows curves without numbers, and does not state K, delta and lambda (here 0.1 and 1).\n"
+    )?;
+    writeln!(
+        page,
+        "## In short\n\n| panel | K | regret, lowest first | claim 1 | learner's growth | others' growth |"
+    )?;
+    writeln!(page, "| --- | --- | --- | --- | --- | --- |")?;
+    for panel in panels {
+        let claim = if panel.learner_is_much_below_all() {
+            "holds"
+        } else {
+            "**does not hold**"
+        };
+        let word = |i: usize| match panel.growth(i).0 {
+            Growth::SubLinear => "sub-linear",
+            Growth::Linear => "linear",
+            Growth::Unknown => "unknown",
+        };
+        let others: Vec<&str> = (1..panel.policies.len()).map(word).collect();
+        let (name, k, order) = (&panel.name, panel.actions, panel.order());
+        writeln!(
+            page,
+            "| {name} | {k} | {order} | {claim} | {} | {} |",
+            word(0),
+            others.join(", ")
+        )?;
+    }
+    writeln!(page, "\n## The numbers\n")?;
+    for panel in panels {
+        panel.write(page)?;
+    }
+    writeln!(
+        page,
+        "## How to read this\n\n\
+         Bands are 3 standard errors over replications. *Much below* means less than half, and lower by more than 3 standard\n\
+         errors of the paired difference (all policies of a replication meet the same contexts and luck). The slope is that of\n\
+         ln(mean cumulative regret) on ln(episode) over the last half of the episodes, its error a jackknife over replications;\n\
+         *sub-linear* means that 3 errors above the slope is still below 1, *linear* that it is not."
+    )
+}

@@ -1,0 +1,56 @@
+//! The two panels of the paper's figure, for any number of actions K.
+
+use std::path::Path;
+
+use super::{Document, preset};
+use crate::error::InputError;
+
+/// A panel of the figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Panel {
+    /// theta uniform on {1, ..., K+1}, bids 1..=K, rho = a/(K+1).
+    Auction,
+    /// Prices 1..=K under logistic demand.
+    Pricing,
+}
+
+/// The policies that the paper compares, the learner first.
+pub const COMPARED: [&str; 3] = ["mimic-opt-dp", "square-cbwk", "logistic-ucb1"];
+
+impl Panel {
+    /// Both, in the order of their presets.
+    pub const ALL: [Self; 2] = [Self::Auction, Self::Pricing];
+
+    /// `auction` or `pricing`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auction => "auction",
+            Self::Pricing => "pricing",
+        }
+    }
+
+    /// The preset `paper-auction` or `paper-pricing` with K actions and the paper's three policies.
+    pub fn document(self, actions: u32, option: &str) -> Result<Document, InputError> {
+        let name = format!("paper-{}", self.name());
+        let text = preset(&name).expect("the panels are presets").text;
+        let mut document = Document::parse(Path::new(&format!("preset {name}")), text)?;
+        let up_to = |last: u32| -> Vec<f64> { (1..=last).map(f64::from).collect() };
+        match self {
+            Self::Auction => {
+                let wins = up_to(actions)
+                    .iter()
+                    .map(|a| a / f64::from(actions + 1))
+                    .collect::<Vec<_>>();
+                document.set_numbers("application", "bids", &up_to(actions), option);
+                document.set_numbers("contexts", "values", &up_to(actions + 1), option);
+                document.set_numbers("conversion", "probabilities", &wins, option);
+            }
+            Self::Pricing => {
+                document.set_numbers("application", "prices", &up_to(actions), option);
+            }
+        }
+        document.set_text("study", "name", &format!("{name}, K = {actions}"), option);
+        document.choose_policies(&COMPARED.map(String::from), option);
+        Ok(document)
+    }
+}
