@@ -51,7 +51,7 @@ impl Hull {
                 if point.reward <= last.reward {
                     break;
                 }
-                let slope = (point.reward - last.reward) / (point.cost - last.cost);
+                let slope = tidy((point.reward - last.reward) / (point.cost - last.cost));
                 if slope < last.slope {
                     self.corners.push(Corner { slope, ..*point });
                     break;
@@ -72,6 +72,13 @@ impl Hull {
             .windows(2)
             .map(|pair| (pair[1].slope, pair[1].cost - pair[0].cost))
     }
+}
+
+/// Rounds to 43 binary digits, so that slopes that are equal but for rounding are equal: with prices, say, every first
+/// edge has the slope of a price.
+fn tidy(slope: f64) -> f64 {
+    const DROPPED: u64 = 1 << 10;
+    f64::from_bits((slope.to_bits() + DROPPED / 2) & !(DROPPED - 1))
 }
 
 #[cfg(test)]
@@ -95,5 +102,15 @@ mod tests {
         assert_eq!(actions(&[(1.0, 1.0), (1.0, 1.0)]), [0, 1]);
         assert_eq!(actions(&[(1.0, 1.0), (1.0, 2.0)]), [0, 2]);
         assert_eq!(actions(&[]), [0]);
+    }
+
+    #[test]
+    fn rounding_does_not_tell_equal_slopes_apart() {
+        let mut hull = Hull::default();
+        for i in 1..1000 {
+            let rho = f64::from(i) / 1001.0;
+            hull.set([(rho, 3.0 * rho)].into_iter());
+            assert_eq!(hull.corners()[1].slope, 3.0);
+        }
     }
 }

@@ -15,4 +15,4 @@ mod program;
 
 pub use hull::{Corner, Hull};
 pub use plan::{FluidPlan, fluid_bounds};
-pub use program::{Cut, Mix, Program, Search};
+pub use program::{Cut, Mix, Program, Search, Ties};

@@ -2,18 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Cut, Hull, Mix};
+use super::program::{Edge, sort};
+use super::{Cut, Hull, Mix, Ties};
 use crate::dp::{BoundSource, Coefficients, ContextSample};
 use crate::model::{Context, Instance};
 use crate::oracle::Known;
-
-/// An edge of a context's hull.
-#[derive(Debug, Clone, Copy)]
-struct Edge {
-    slope: f64,
-    entry: usize,
-    cost: f64,
-}
 
 /// Edges of all entries, steepest first; `coefficients` must hold rho r and rho of the sample's pairs.
 fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
@@ -31,7 +24,7 @@ fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge
                 .map(|(slope, cost)| Edge { slope, entry, cost }),
         );
     }
-    edges.sort_by(|x, y| y.slope.total_cmp(&x.slope).then(x.entry.cmp(&y.entry)));
+    sort(&mut edges, Ties::ByEntry);
     edges
 }
 
@@ -60,6 +53,7 @@ fn buy_all(edges: &[Edge], arrivals: &[f64], budget_max: u32) -> Vec<(f64, Cut)>
                     slope: edge.slope,
                     entry: edge.entry,
                     share: ((budget - spent) / cost_of(edge)).clamp(0.0, 1.0),
+                    ties: Ties::ByEntry,
                 };
                 (earned + (budget - spent) * edge.slope, cut)
             })

@@ -8,8 +8,8 @@ use rand::{Rng, RngExt};
 
 use super::Hull;
 
-/// Where buying stops: edges with a larger slope are bought, and of those with this slope the ones of earlier entries;
-/// of the edge of `entry` itself only a share.
+/// Where buying stops: edges with a larger slope are bought, and of those with this slope the ones of entries that come
+/// earlier in the order `ties`; of the edge of `entry` itself only a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {
     /// Reward per cost of the last edge, the price of the budget.
@@ -18,6 +18,35 @@ pub struct Cut {
     pub entry: usize,
     /// How much of the last edge is bought.
     pub share: f64,
+    /// The order of entries among equal slopes.
+    pub ties: Ties,
+}
+
+/// An order of entries. Solutions are often not unique (with prices, every context's first edge has the slope of a
+/// price), and a fixed order would always serve the same contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ties {
+    /// By number.
+    ByEntry,
+    /// Shuffled; another number gives another order.
+    Shuffled(u64),
+}
+
+impl Ties {
+    /// The place of an entry in the order.
+    #[inline]
+    pub(super) fn rank(self, entry: usize) -> (u64, usize) {
+        match self {
+            Self::ByEntry => (0, entry),
+            // The finaliser of SplitMix64 scatters consecutive numbers.
+            Self::Shuffled(salt) => {
+                let mut x = (entry as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ salt;
+                x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                (x ^ (x >> 31), entry)
+            }
+        }
+    }
 }
 
 /// What a context plays: `upper` with probability `share`, otherwise `lower`.
@@ -48,13 +77,15 @@ impl Cut {
         slope: 0.0,
         entry: 0,
         share: 0.0,
+        ties: Ties::ByEntry,
     };
 
     /// What a context with this hull plays; contexts outside the program have no entry.
     pub fn mix(&self, hull: &Hull, entry: Option<usize>) -> Mix {
         let mut lower = 0;
         for corner in &hull.corners()[1..] {
-            let earlier = entry.is_some_and(|entry| entry < self.entry);
+            let rank = |entry| self.ties.rank(entry);
+            let earlier = entry.is_some_and(|entry| rank(entry) < rank(self.entry));
             if corner.slope > self.slope || (corner.slope == self.slope && earlier) {
                 lower = corner.action;
             } else if corner.slope == self.slope && entry == Some(self.entry) {
@@ -115,12 +146,12 @@ const CHANGES: f64 = 3.0;
 /// A choice is certain where it is better than any other by this share of the numbers compared.
 const CERTAIN: f64 = 1e-12;
 
-/// An edge in the window.
+/// An edge of a context's hull.
 #[derive(Debug, Clone, Copy)]
-struct Edge {
-    slope: f64,
-    entry: usize,
-    cost: f64,
+pub(super) struct Edge {
+    pub slope: f64,
+    pub entry: usize,
+    pub cost: f64,
 }
 
 impl Search {
@@ -147,15 +178,16 @@ impl Search {
 
 impl Program<'_> {
     /// The exact solution for a budget.
-    pub fn solve(&self, budget: f64, search: &mut Search) -> Cut {
+    pub fn solve(&self, budget: f64, ties: Ties, search: &mut Search) -> Cut {
         let (mut low, mut high) = search.window(self.weights.len());
         let cut = loop {
-            let (spent, edges) = self.window(low, high);
+            let (spent, mut edges) = self.window(low, high);
+            sort(&mut edges, ties);
             if spent > budget && high < f64::INFINITY {
                 (low, high) = (high, f64::INFINITY);
                 continue;
             }
-            match buy(spent, edges, budget) {
+            match buy(spent, &edges, budget, ties) {
                 Some(cut) => break cut,
                 None if low > 0.0 => (low, high) = (0.0, low),
                 None => break Cut::EVERYTHING,
@@ -165,7 +197,7 @@ impl Program<'_> {
         cut
     }
 
-    /// What is spent on edges steeper than `high`, and the edges with slopes in (low, high], steepest first.
+    /// What is spent on edges steeper than `high`, and the edges with slopes in (low, high].
     fn window(&self, low: f64, high: f64) -> (f64, Vec<Edge>) {
         let mut spent = 0.0;
         let mut edges = Vec::new();
@@ -189,7 +221,6 @@ impl Program<'_> {
                 }
             }
         }
-        edges.sort_unstable_by(|x, y| y.slope.total_cmp(&x.slope).then(x.entry.cmp(&y.entry)));
         (spent, edges)
     }
 
@@ -225,14 +256,23 @@ impl Program<'_> {
     }
 }
 
+/// Steepest first; of equal slopes in the order of the entries.
+pub(super) fn sort(edges: &mut [Edge], ties: Ties) {
+    edges.sort_unstable_by(|x, y| {
+        let by_rank = || ties.rank(x.entry).cmp(&ties.rank(y.entry));
+        y.slope.total_cmp(&x.slope).then_with(by_rank)
+    });
+}
+
 /// Buys edges until the budget is spent; `None` where it is not.
-fn buy(mut spent: f64, edges: Vec<Edge>, budget: f64) -> Option<Cut> {
+fn buy(mut spent: f64, edges: &[Edge], budget: f64, ties: Ties) -> Option<Cut> {
     for edge in edges {
         if spent + edge.cost > budget {
             return Some(Cut {
                 slope: edge.slope,
                 entry: edge.entry,
                 share: ((budget - spent) / edge.cost).clamp(0.0, 1.0),
+                ties,
             });
         }
         spent += edge.cost;

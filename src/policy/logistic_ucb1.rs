@@ -8,14 +8,19 @@
 //! (the same ucb in both; b_T is the budget correction), and draw from the row of the present context; the null action is
 //! played where the draw does not fit the budget left. A step at which nobody arrives counts as a context that earns and
 //! costs nothing. Where nothing is feasible the step is passed without solving anything.
+//!
+//! The program often has many solutions: with prices, the first edge of every context has the slope of the largest price.
+//! Which contexts are served first among equals is shuffled at every step. A fixed order would starve some contexts, the
+//! present one among them, and the policy would learn nothing.
 
 use std::sync::Arc;
 
+use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
 use super::Policy;
 use crate::dp::ContextSample;
-use crate::fluid::{Cut, Program, Search};
+use crate::fluid::{Cut, Program, Search, Ties};
 use crate::model::{Context, Instance};
 use crate::oracle::{LabeledData, Oracle};
 
@@ -129,7 +134,8 @@ impl LogisticUcb1 {
         let steps = ((self.episode - 1) * horizon + step + 1) as f64;
         let per_step = (f64::from(self.b_t) - self.budget_correction).max(0.0) / horizon as f64;
         let mut search = self.search;
-        let cut = self.program().solve(steps * per_step, &mut search);
+        let ties = Ties::Shuffled(self.rng.random());
+        let cut = self.program().solve(steps * per_step, ties, &mut search);
         self.search = search;
         cut
     }

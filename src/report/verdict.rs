@@ -9,6 +9,9 @@ use crate::sim::{BAND, MeanAndError, Outcome, RegretSummary};
 /// The learner is much below another policy where its regret is less than this share of the other's.
 const MUCH: f64 = 0.5;
 
+/// A slope near 1 means linear growth where 3 of its errors are at most this; else it says nothing.
+const SHARP: f64 = 0.25;
+
 /// One panel of the figure: the learner comes first.
 #[derive(Debug)]
 pub struct Panel {
@@ -96,33 +99,27 @@ impl Panel {
     fn growth(&self, i: usize) -> (Growth, String) {
         let name = &self.policies[i];
         let Some(slope) = self.regrets[i].slope else {
-            return (
-                Growth::Unknown,
-                format!("{name} has no slope (its mean regret is not positive)"),
-            );
+            let text = format!("{name}: no slope, its mean regret is not positive throughout");
+            return (Growth::Unknown, text);
         };
-        let size = format!("{:.2} ({:.2})", slope.mean, slope.standard_error);
-        if slope.upper() < 1.0 {
-            (
-                Growth::SubLinear,
-                format!("{name} grows sub-linearly, slope {size}"),
-            )
+        let error = slope.standard_error;
+        let growth = if error.is_nan() {
+            Growth::Unknown
+        } else if slope.upper() < 1.0 {
+            Growth::SubLinear
         } else if slope.lower() > 1.0 {
-            (
-                Growth::Linear,
-                format!("{name} grows faster than linearly, slope {size}"),
-            )
-        } else if slope.standard_error.is_nan() {
-            (
-                Growth::Unknown,
-                format!("{name} has slope {size}, without a usable error"),
-            )
+            Growth::Faster
+        } else if BAND * error <= SHARP {
+            Growth::Linear
         } else {
-            (
-                Growth::Linear,
-                format!("{name} cannot be told from linear growth, slope {size}"),
-            )
-        }
+            Growth::Unclear
+        };
+        let text = format!(
+            "{name}: {}, slope {:.2} ({error:.2})",
+            growth.word(),
+            slope.mean
+        );
+        (growth, text)
     }
 
     fn learner_is_much_below_all(&self) -> bool {
@@ -164,7 +161,21 @@ impl Panel {
 enum Growth {
     SubLinear,
     Linear,
+    Faster,
+    Unclear,
     Unknown,
+}
+
+impl Growth {
+    fn word(self) -> &'static str {
+        match self {
+            Self::SubLinear => "sub-linear",
+            Self::Linear => "linear",
+            Self::Faster => "faster than linear",
+            Self::Unclear => "unclear",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// The page; `setting` says what was run.
@@ -195,11 +206,7 @@ fn write_page(page: &mut String, setting: &str, panels: &[Panel]) -> std::fmt::R
         } else {
             "**does not hold**"
         };
-        let word = |i: usize| match panel.growth(i).0 {
-            Growth::SubLinear => "sub-linear",
-            Growth::Linear => "linear",
-            Growth::Unknown => "unknown",
-        };
+        let word = |i: usize| panel.growth(i).0.word();
         let others: Vec<&str> = (1..panel.policies.len()).map(word).collect();
         let (name, k, order) = (&panel.name, panel.actions, panel.order());
         writeln!(
@@ -219,6 +226,7 @@ fn write_page(page: &mut String, setting: &str, panels: &[Panel]) -> std::fmt::R
          Bands are 3 standard errors over replications. *Much below* means less than half, and lower by more than 3 standard\n\
          errors of the paired difference (all policies of a replication meet the same contexts and luck). The slope is that of\n\
          ln(mean cumulative regret) on ln(episode) over the last half of the episodes, its error a jackknife over replications;\n\
-         *sub-linear* means that 3 errors above the slope is still below 1, *linear* that it is not."
+         with 3 errors either way, *sub-linear* is below 1, *faster* above 1, *linear* around 1 by at most 0.25, *unclear* wider.\n\
+         A slope is about these episodes: a learner whose bounds are still wide may grow faster than linearly for a while."
     )
 }
