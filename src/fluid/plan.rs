@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::program::{Edge, sort};
+use super::program::Edge;
 use super::{Cut, Hull, Mix, Ties};
 use crate::dp::{BoundSource, Coefficients, ContextSample};
 use crate::model::{Context, Instance};
@@ -19,12 +19,14 @@ fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge
             let cost = coefficients.lcb[pair] * f64::from(sample.cost(entry, a));
             (cost, coefficients.gain[pair])
         }));
-        edges.extend(
-            hull.edges()
-                .map(|(slope, cost)| Edge { slope, entry, cost }),
-        );
+        edges.extend(hull.edges().map(|(slope, cost)| Edge {
+            slope,
+            entry,
+            cost,
+            rank: Ties::ByEntry.rank(entry),
+        }));
     }
-    sort(&mut edges, Ties::ByEntry);
+    edges.sort_by(Edge::order);
     edges
 }
 

@@ -4,6 +4,8 @@
 //! window of prices is enough. Only the others need their hulls, and only the edges within the window are sorted. A
 //! window that misses the solution is moved.
 
+use std::cmp::Ordering;
+
 use rand::{Rng, RngExt};
 
 use super::Hull;
@@ -35,15 +37,15 @@ pub enum Ties {
 impl Ties {
     /// The place of an entry in the order.
     #[inline]
-    pub(super) fn rank(self, entry: usize) -> (u64, usize) {
+    pub(super) fn rank(self, entry: usize) -> u64 {
         match self {
-            Self::ByEntry => (0, entry),
+            Self::ByEntry => entry as u64,
             // The finaliser of SplitMix64 scatters consecutive numbers.
             Self::Shuffled(salt) => {
                 let mut x = (entry as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ salt;
                 x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
                 x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                (x ^ (x >> 31), entry)
+                x ^ (x >> 31)
             }
         }
     }
@@ -84,7 +86,7 @@ impl Cut {
     pub fn mix(&self, hull: &Hull, entry: Option<usize>) -> Mix {
         let mut lower = 0;
         for corner in &hull.corners()[1..] {
-            let rank = |entry| self.ties.rank(entry);
+            let rank = |entry| (self.ties.rank(entry), entry);
             let earlier = entry.is_some_and(|entry| rank(entry) < rank(self.entry));
             if corner.slope > self.slope || (corner.slope == self.slope && earlier) {
                 lower = corner.action;
@@ -152,6 +154,19 @@ pub(super) struct Edge {
     pub slope: f64,
     pub entry: usize,
     pub cost: f64,
+    pub rank: u64,
+}
+
+impl Edge {
+    /// Steepest first; of equal slopes by rank.
+    pub fn order(&self, other: &Self) -> Ordering {
+        let by_rank = || {
+            self.rank
+                .cmp(&other.rank)
+                .then(self.entry.cmp(&other.entry))
+        };
+        other.slope.total_cmp(&self.slope).then_with(by_rank)
+    }
 }
 
 impl Search {
@@ -181,13 +196,12 @@ impl Program<'_> {
     pub fn solve(&self, budget: f64, ties: Ties, search: &mut Search) -> Cut {
         let (mut low, mut high) = search.window(self.weights.len());
         let cut = loop {
-            let (spent, mut edges) = self.window(low, high);
-            sort(&mut edges, ties);
+            let (spent, mut edges) = self.window(low, high, ties);
             if spent > budget && high < f64::INFINITY {
                 (low, high) = (high, f64::INFINITY);
                 continue;
             }
-            match buy(spent, &edges, budget, ties) {
+            match buy(spent, &mut edges, budget, ties) {
                 Some(cut) => break cut,
                 None if low > 0.0 => (low, high) = (0.0, low),
                 None => break Cut::EVERYTHING,
@@ -198,7 +212,7 @@ impl Program<'_> {
     }
 
     /// What is spent on edges steeper than `high`, and the edges with slopes in (low, high].
-    fn window(&self, low: f64, high: f64) -> (f64, Vec<Edge>) {
+    fn window(&self, low: f64, high: f64, ties: Ties) -> (f64, Vec<Edge>) {
         let mut spent = 0.0;
         let mut edges = Vec::new();
         let mut hull = Hull::default();
@@ -217,7 +231,12 @@ impl Program<'_> {
                 if slope > high {
                     spent += cost;
                 } else if slope > low {
-                    edges.push(Edge { slope, entry, cost });
+                    edges.push(Edge {
+                        slope,
+                        entry,
+                        cost,
+                        rank: ties.rank(entry),
+                    });
                 }
             }
         }
@@ -256,16 +275,22 @@ impl Program<'_> {
     }
 }
 
-/// Steepest first; of equal slopes in the order of the entries.
-pub(super) fn sort(edges: &mut [Edge], ties: Ties) {
-    edges.sort_unstable_by(|x, y| {
-        let by_rank = || ties.rank(x.entry).cmp(&ties.rank(y.entry));
-        y.slope.total_cmp(&x.slope).then_with(by_rank)
-    });
-}
-
-/// Buys edges until the budget is spent; `None` where it is not.
-fn buy(mut spent: f64, edges: &[Edge], budget: f64, ties: Ties) -> Option<Cut> {
+/// Buys edges in their order until the budget is spent; `None` where it is not. Halves the edges until few are left, so
+/// that they need not be sorted.
+fn buy(mut spent: f64, mut edges: &mut [Edge], budget: f64, ties: Ties) -> Option<Cut> {
+    while edges.len() > SMALL {
+        let half = edges.len() / 2;
+        edges.select_nth_unstable_by(half, Edge::order);
+        let (first, second) = edges.split_at_mut(half);
+        let cost: f64 = first.iter().map(|edge| edge.cost).sum();
+        edges = if spent + cost > budget {
+            first
+        } else {
+            spent += cost;
+            second
+        };
+    }
+    edges.sort_unstable_by(Edge::order);
     for edge in edges {
         if spent + edge.cost > budget {
             return Some(Cut {
