@@ -121,6 +121,18 @@ pub struct SolveArgs {
     /// Estimate opt from these context rows (CSV: episode,step,<feature>,...), with its standard error.
     #[arg(long, value_name = "ROWS.csv")]
     pub contexts: Option<PathBuf>,
+    /// Study the estimate of opt instead: draw so many context rows, estimate opt, repeat, and show how the error falls
+    /// with the number of rows. --out then writes this table.
+    #[arg(long, value_name = "M,...", value_delimiter = ',', conflicts_with = "contexts",
+          value_parser = clap::value_parser!(u32).range(2..))]
+    pub sample_sizes: Vec<u32>,
+    /// Estimates per sample size.
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "sample_sizes",
+          value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub repeats: u32,
+    /// Write the error against the sample size as a picture.
+    #[arg(long, value_name = "error.svg", requires = "sample_sizes")]
+    pub plot: Option<PathBuf>,
     /// Largest budget of the table, in place of the instance's.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub budget: Option<u32>,

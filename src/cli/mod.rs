@@ -6,6 +6,7 @@ mod devices;
 mod machine;
 mod report;
 mod reproduce;
+mod sample_sizes;
 mod simulate;
 mod solve;
 mod sweep;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::args::{Format, SolveArgs};
-use super::machine;
+use super::{machine, sample_sizes};
 use crate::error::InputError;
 use crate::model::{ContextRows, Instance};
 use crate::report;
@@ -36,6 +36,16 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
     machine::start_threads(&args.machine)?;
     for note in instance.notes() {
         machine::note(&args.machine, note);
+    }
+    if !args.sample_sizes.is_empty() {
+        return sample_sizes::study(
+            args,
+            &name,
+            &instance,
+            seed,
+            rows.as_ref(),
+            backend.as_mut(),
+        );
     }
     let optimum = match rows {
         Some(rows) => Optimum::from_rows(&instance, &rows, backend.as_mut())?,

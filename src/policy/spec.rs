@@ -320,8 +320,7 @@ impl PolicyConfig {
             Checked::LogisticUcb1 { oracle, .. } => {
                 let steps = place.episodes * horizon;
                 // Arrivals are kept one by one, and every step has its own list of contexts.
-                2 * steps * (per_context + 64 + per_observation)
-                    + oracle.bytes(instance, steps, 0)
+                2 * steps * (per_context + 64 + per_observation) + oracle.bytes(instance, steps, 0)
             }
             Checked::Clairvoyant
             | Checked::Fluid { .. }

@@ -38,6 +38,7 @@ pub fn run(run: &Run, study: &Study, outcome: &Outcome, regrets: &[RegretSummary
                 "share_of_opt": regret.share_of_opt,
                 "final_regret": last.map(|x| x.mean),
                 "standard_error": last.map(|x| x.standard_error),
+                "expected_regret": regret.expected.map(|x| x.mean),
                 "slope": regret.slope.map(|x| x.mean),
                 "slope_standard_error": regret.slope.map(|x| x.standard_error),
                 "seconds": policy.elapsed.as_secs_f64(),

@@ -2,6 +2,7 @@
 
 pub mod coverage;
 pub mod csv;
+pub mod estimation;
 mod folder;
 pub mod html;
 pub mod json;

@@ -26,7 +26,7 @@ pub struct PointResult<'a> {
 pub fn csv(sweep: &Sweep, results: &[PointResult]) -> String {
     let keys: Vec<String> = sweep.keys.iter().map(|key| quoted(key)).collect();
     let mut text = format!(
-        "point,{},policy,final_regret,standard_error,share_of_opt,slope,slope_standard_error\n",
+        "point,{},policy,final_regret,standard_error,expected_regret,share_of_opt,slope,slope_standard_error\n",
         keys.join(",")
     );
     for result in results {
@@ -40,12 +40,13 @@ pub fn csv(sweep: &Sweep, results: &[PointResult]) -> String {
             };
             writeln!(
                 text,
-                "{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{}",
                 quoted(&result.point.label),
                 values.join(","),
                 quoted(policy),
                 number(last.map(|x| x.mean)),
                 number(last.map(|x| x.standard_error)),
+                number(regret.expected.map(|x| x.mean)),
                 number(Some(regret.share_of_opt)),
                 number(regret.slope.map(|x| x.mean)),
                 number(regret.slope.map(|x| x.standard_error)),
@@ -60,7 +61,14 @@ pub fn csv(sweep: &Sweep, results: &[PointResult]) -> String {
 pub fn table(headline: &str, sweep: &Sweep, results: &[PointResult]) -> String {
     let mut header: Vec<String> = vec!["policy".into()];
     header.extend(sweep.keys.iter().cloned());
-    header.extend(["of opt", "final regret", "+- 3 s.e.", "slope (s.e.)"].map(String::from));
+    let columns = [
+        "of opt",
+        "final regret",
+        "+- 3 s.e.",
+        "slope (s.e.)",
+        "expected regret",
+    ];
+    header.extend(columns.map(String::from));
     let rows = results.iter().flat_map(|result| {
         result
             .policies
@@ -70,6 +78,8 @@ pub fn table(headline: &str, sweep: &Sweep, results: &[PointResult]) -> String {
                 let mut row = vec![policy.clone()];
                 row.extend(result.point.values.iter().map(|v| v.text.clone()));
                 row.extend(regret_cells(regret));
+                let expected = regret.expected.map(|x| format!("{:.1}", x.mean));
+                row.push(expected.unwrap_or("-".into()));
                 row
             })
     });

@@ -3,6 +3,7 @@
 
 mod budget_use;
 mod coverage;
+mod estimation;
 mod expected;
 mod influence;
 mod offers;
@@ -15,6 +16,7 @@ mod world;
 
 pub use budget_use::BudgetUse;
 pub use coverage::{Coverage, CoverageSetting, coverage, growing_sizes};
+pub use estimation::{EstimationStudy, SampleSize, study_estimates};
 pub use expected::Evaluator;
 pub use influence::standard_errors;
 pub use offers::{Offer, OfferMap, OfferSurvey, evenly_spaced};

@@ -47,6 +47,9 @@ pub struct RegretSummary {
     pub mean_reward: f64,
     /// Total reward as a share of total opt.
     pub share_of_opt: f64,
+    /// Cumulative regret after the last episode with the exact expected rewards of the plans in place of the realised
+    /// ones, where these are known.
+    pub expected: Option<MeanAndError>,
     /// How fast the regret grows over the last half of the episodes, where it is positive.
     pub slope: Option<MeanAndError>,
 }
@@ -107,10 +110,21 @@ fn summarise(policy: &PolicyOutcome, opt: &[f64]) -> RegretSummary {
     let total: f64 = policy.episodes.iter().flatten().map(|o| o.reward).sum();
     RegretSummary {
         cumulative,
+        expected: expected_regret(policy, opt),
         slope: log_log_slope(&curves),
         mean_reward: total / replications / opt.len() as f64,
         share_of_opt: total / replications / opt.iter().sum::<f64>(),
     }
+}
+
+fn expected_regret(policy: &PolicyOutcome, opt: &[f64]) -> Option<MeanAndError> {
+    let total: f64 = opt.iter().sum();
+    let regret = |episodes: &Vec<super::EpisodeOutcome>| {
+        let earned: Option<f64> = episodes.iter().map(|e| e.expected).sum();
+        earned.map(|earned| total - earned)
+    };
+    let regrets: Option<Vec<f64>> = policy.episodes.iter().map(regret).collect();
+    regrets.map(|regrets| MeanAndError::of(&regrets))
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ macro_rules! presets {
 pub const PRESETS: &[Preset] = presets![
     "paper-auction",
     "paper-pricing",
+    "unlabeled-auction",
     "linear-pricing",
     "smooth-pricing",
     "nonlinear-pricing",

@@ -4,7 +4,7 @@
 //! ```toml
 //! [sweep]
 //! budget.value = [3, 5, 8]
-//! policies.mimic-opt-dp.initial_rows = [0, 50]     # a policy by name or kind; "policies[1].initial_rows" by place
+//! policies.mimic-opt-dp.initial_rows = [0, 50]   # a policy by name, or all of a kind; "policies[1].initial_rows" by place
 //! ```
 
 use super::document::{Document, Item, Node};
@@ -202,79 +202,90 @@ impl Document {
             .split(['.', '['])
             .map(|segment| segment.trim_end_matches(']'))
             .collect();
-        let (last, way) = segments.split_last().expect("a split has a part");
-        let mut walked = String::from("sweep");
-        let mut item = self.root_mut();
-        for segment in way {
-            walked = format!("{walked}.{segment}");
-            let known = names_of(&item.node);
-            let Some(next) = child(&mut item.node, segment) else {
-                let near = nearest(segment, known.iter().map(String::as_str));
-                let hint = near.map_or(format!("known: {}", known.join(", ")), |near| {
-                    format!("nearest: `{near}`")
-                });
-                let message = format!("{walked}: found no such part of the study; {hint}");
-                return Err(self.error_at(&value.origin, message));
-            };
-            item = next;
-        }
-        if let Node::Table(entries) = &mut item.node {
-            match entries.iter_mut().find(|(name, _)| name == last) {
-                Some((_, slot)) => *slot = value.clone(),
-                None => entries.push(((*last).to_string(), value.clone())),
-            }
-            return Ok(());
-        }
-        let message = format!(
-            "{walked}: found {}; accepted: a path to a key",
-            item.node.describe()
-        );
-        Err(self.error_at(&value.origin, message))
+        let placed = put_in(self.root_mut(), &segments, value, "sweep");
+        placed.map_err(|message| self.error_at(&value.origin, message))
     }
 }
 
-/// What a policy, or another table in a list, is called.
-fn titles(item: &Item) -> impl Iterator<Item = &str> {
-    let entries = match &item.node {
-        Node::Table(entries) => entries.as_slice(),
-        _ => &[],
+fn put_in(item: &mut Item, segments: &[&str], value: &Item, walked: &str) -> Result<(), String> {
+    let (first, rest) = segments.split_first().expect("a path has a part");
+    if rest.is_empty() {
+        let Node::Table(entries) = &mut item.node else {
+            let found = item.node.describe();
+            return Err(format!(
+                "{walked}: found {found}; accepted: a path to a key"
+            ));
+        };
+        match entries.iter_mut().find(|(name, _)| name == first) {
+            Some((_, slot)) => *slot = value.clone(),
+            None => entries.push(((*first).to_string(), value.clone())),
+        }
+        return Ok(());
+    }
+    let walked = format!("{walked}.{first}");
+    let known = names_of(&item.node);
+    let parts = children(&mut item.node, first);
+    if parts.is_empty() {
+        let near = nearest(first, known.iter().map(String::as_str));
+        let hint = match near {
+            Some(near) => format!("nearest: `{near}`"),
+            None => format!("known: {}", known.join(", ")),
+        };
+        return Err(format!("{walked}: found no such part of the study; {hint}"));
+    }
+    for part in parts {
+        put_in(part, rest, value, &walked)?;
+    }
+    Ok(())
+}
+
+/// The text of a key of a table in a list, such as a policy's name.
+fn text_of<'i>(item: &'i Item, key: &str) -> Option<&'i str> {
+    let Node::Table(entries) = &item.node else {
+        return None;
     };
-    let of = |key: &'static str| {
-        entries
-            .iter()
-            .find_map(move |(name, value)| match &value.node {
-                Node::Text(text) if name == key => Some(text.as_str()),
-                _ => None,
-            })
-    };
-    of("name").into_iter().chain(of("kind"))
+    entries.iter().find_map(|(name, value)| match &value.node {
+        Node::Text(text) if name == key => Some(text.as_str()),
+        _ => None,
+    })
 }
 
 fn names_of(node: &Node) -> Vec<String> {
     match node {
         Node::Table(entries) => entries.iter().map(|(name, _)| name.clone()).collect(),
-        Node::List(items) => items.iter().flat_map(titles).map(String::from).collect(),
+        Node::List(items) => {
+            let titles = items
+                .iter()
+                .flat_map(|i| [text_of(i, "name"), text_of(i, "kind")]);
+            titles.flatten().map(String::from).collect()
+        }
         _ => Vec::new(),
     }
 }
 
-/// The part of a table by name, or of a list by place (from 1), name or kind.
-fn child<'n>(node: &'n mut Node, segment: &str) -> Option<&'n mut Item> {
+/// The part of a table by name; of a list the one with this place (from 1) or name, or all of this kind.
+fn children<'n>(node: &'n mut Node, segment: &str) -> Vec<&'n mut Item> {
     match node {
-        Node::Table(entries) => entries
-            .iter_mut()
-            .find(|(name, _)| name == segment)
-            .map(|(_, item)| item),
-        Node::List(items) => {
-            let place = match segment.parse::<usize>() {
-                Ok(place) => place.checked_sub(1),
-                Err(_) => items
-                    .iter()
-                    .position(|item| titles(item).any(|t| t == segment)),
-            };
-            items.get_mut(place?)
+        Node::Table(entries) => {
+            let mut entries = entries.iter_mut();
+            let found = entries.find(|(name, _)| name == segment);
+            found.map(|(_, item)| item).into_iter().collect()
         }
-        _ => None,
+        Node::List(items) => {
+            if let Ok(place) = segment.parse::<usize>() {
+                let item = place.checked_sub(1).and_then(|i| items.get_mut(i));
+                return item.into_iter().collect();
+            }
+            let named = items
+                .iter()
+                .any(|item| text_of(item, "name") == Some(segment));
+            let key = if named { "name" } else { "kind" };
+            let matching = items
+                .iter_mut()
+                .filter(|item| text_of(item, key) == Some(segment));
+            matching.collect()
+        }
+        _ => Vec::new(),
     }
 }
 

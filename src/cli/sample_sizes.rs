@@ -1,0 +1,85 @@
+//! `cbwk-gpu solve --sample-sizes`: how the error of the estimate of opt falls with the number of rows.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::Context;
+use serde_json::json;
+
+use super::args::{Format, SolveArgs};
+use crate::dp::Backend;
+use crate::model::{ContextRows, Instance};
+use crate::report::{self, estimation};
+use crate::sim::{Optimum, Streams, study_estimates};
+
+/// Runs the study; `law` stands for the law where it is continuous.
+pub fn study(
+    args: &SolveArgs,
+    name: &str,
+    instance: &Arc<Instance>,
+    seed: u64,
+    law: Option<&ContextRows>,
+    backend: &mut dyn Backend,
+) -> anyhow::Result<()> {
+    let optimum = match law {
+        Some(rows) => Optimum::from_rows(instance, rows, backend)?,
+        None => Optimum::exact(instance, backend)?.context("the law is finite")?,
+    };
+    let budget = instance.budgets().max();
+    let opt = optimum.table.start(budget);
+    let mut sizes: Vec<usize> = args.sample_sizes.iter().map(|m| *m as usize).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let repeats = args.repeats as usize;
+    let study = study_estimates(instance, opt, &sizes, repeats, &Streams::new(seed), backend)?;
+    let how = optimum
+        .estimate
+        .as_ref()
+        .map_or("exact".to_string(), |estimate| {
+            let error = estimate.standard_error[budget as usize];
+            format!(
+                "itself estimated from {} rows, standard error {error:.6}",
+                estimate.rows
+            )
+        });
+    if let Some(path) = &args.out {
+        report::write_whole(path, estimation::csv(&study).as_bytes())?;
+    }
+    if let Some(path) = &args.plot {
+        let title = format!("{name}: opt from M rows, budget {budget}, {repeats} repeats");
+        let picture = estimation::chart(&title, &study).svg();
+        report::write_whole(path, picture.as_bytes())?;
+    }
+    let mut out = std::io::stdout().lock();
+    match args.machine.format {
+        Format::Table => {
+            let headline = format!(
+                "{name}: opt {opt:.6} ({how}) at budget {budget}, {repeats} estimates per sample size"
+            );
+            write!(out, "{}", estimation::table(&headline, &study))?;
+        }
+        Format::Json => {
+            let sizes = study.sizes.iter().map(|size| {
+                json!({
+                    "rows": size.rows,
+                    "bias": size.bias(opt).mean,
+                    "rms_error": size.rms_error(opt).mean,
+                    "reported_error": size.reported_error,
+                    "estimates": size.estimates,
+                })
+            });
+            let object = json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "instance": name,
+                "budget": budget,
+                "opt": opt,
+                "exact": optimum.estimate.is_none(),
+                "slope": study.slope().map(|s| s.mean),
+                "slope_standard_error": study.slope().map(|s| s.standard_error),
+                "sizes": sizes.collect::<Vec<_>>(),
+            });
+            writeln!(out, "{object:#}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! How well opt is estimated from M unlabeled rows (Section 3.4): many estimates per M, against the optimum of the law.
+//! Theory promises an error of order 1 / sqrt(M), whatever the number of contexts.
+
+use std::sync::Arc;
+
+use super::slope::slope;
+use super::{MeanAndError, Optimum, Purpose, Streams};
+use crate::dp::{Backend, BackendError};
+use crate::model::Instance;
+
+/// Estimates of opt from samples of one size.
+#[derive(Debug, Clone)]
+pub struct SampleSize {
+    /// M.
+    pub rows: usize,
+    /// The estimates, by repeat.
+    pub estimates: Vec<f64>,
+    /// The mean of the standard errors that came with them.
+    pub reported_error: f64,
+}
+
+/// Estimates for several sample sizes.
+#[derive(Debug, Clone)]
+pub struct EstimationStudy {
+    /// The starting budget of the estimates, the instance's largest.
+    pub budget: u32,
+    /// What is estimated.
+    pub opt: f64,
+    /// By rising M.
+    pub sizes: Vec<SampleSize>,
+}
+
+impl SampleSize {
+    /// Mean of the estimates minus opt, with its standard error. Plans fit their own sample, so it is positive.
+    pub fn bias(&self, opt: f64) -> MeanAndError {
+        let errors: Vec<f64> = self.estimates.iter().map(|x| x - opt).collect();
+        MeanAndError::of(&errors)
+    }
+
+    /// The root of the mean squared error, with its standard error (through that of the mean square).
+    pub fn rms_error(&self, opt: f64) -> MeanAndError {
+        let squares: Vec<f64> = self.estimates.iter().map(|x| (x - opt).powi(2)).collect();
+        let square = MeanAndError::of(&squares);
+        let mean = square.mean.sqrt();
+        MeanAndError {
+            mean,
+            standard_error: square.standard_error / (2.0 * mean),
+        }
+    }
+}
+
+impl EstimationStudy {
+    /// The slope of ln(root mean squared error) on ln M, with a jackknife error over repeats; -1/2 is the law.
+    pub fn slope(&self) -> Option<MeanAndError> {
+        let repeats = self.sizes.first()?.estimates.len();
+        if self.sizes.len() < 2 || repeats < 2 {
+            return None;
+        }
+        let without = |left_out: Option<usize>| {
+            let points: Vec<(f64, f64)> = self
+                .sizes
+                .iter()
+                .map(|size| {
+                    let kept = (0..repeats).filter(|r| Some(*r) != left_out);
+                    let sum: f64 = kept.map(|r| (size.estimates[r] - self.opt).powi(2)).sum();
+                    let count = repeats - usize::from(left_out.is_some());
+                    ((size.rows as f64).ln(), 0.5 * (sum / count as f64).ln())
+                })
+                .collect();
+            slope(&points)
+        };
+        let slopes: Vec<f64> = (0..repeats).map(|r| without(Some(r))).collect();
+        // The jackknife error is n - 1 times the standard error of the values as if they were independent.
+        let spread = MeanAndError::of(&slopes).standard_error;
+        Some(MeanAndError {
+            mean: without(None),
+            standard_error: (repeats as f64 - 1.0) * spread,
+        })
+    }
+}
+
+/// Estimates opt `repeats` times from samples of each size, all independent.
+pub fn study_estimates(
+    instance: &Arc<Instance>,
+    opt: f64,
+    sizes: &[usize],
+    repeats: usize,
+    streams: &Streams,
+    backend: &mut dyn Backend,
+) -> Result<EstimationStudy, BackendError> {
+    let budget = instance.budgets().max();
+    let mut study = EstimationStudy {
+        budget,
+        opt,
+        sizes: Vec::new(),
+    };
+    for (place, &rows) in sizes.iter().enumerate() {
+        let mut estimates = Vec::with_capacity(repeats);
+        let mut reported = 0.0;
+        for repeat in 0..repeats {
+            let number = (place * repeats + repeat) as u64;
+            let mut stream = streams.of(number, Purpose::InitialRows);
+            let drawn = instance.contexts().draw_rows(&mut stream, rows);
+            let optimum = Optimum::from_rows(instance, &drawn, backend)?;
+            estimates.push(optimum.table.start(budget));
+            let error = optimum
+                .estimate
+                .map_or(0.0, |e| e.standard_error[budget as usize]);
+            reported += error / repeats as f64;
+        }
+        study.sizes.push(SampleSize {
+            rows,
+            estimates,
+            reported_error: reported,
+        });
+    }
+    Ok(study)
+}
