@@ -115,9 +115,11 @@ pub fn chart(title: &str, sweep: &Sweep, results: &[PointResult]) -> Chart {
     let mut series: Vec<((usize, usize), Series)> = Vec::new();
     for result in results {
         let other = other_values(sweep, result.point);
-        let dash = place_of(&mut others, other.clone());
+        let place = place_of(&mut others, other.clone());
         for (policy, regret) in result.policies.iter().zip(&result.regrets) {
             let colour = place_of(&mut policies, policy);
+            // Dashes tell the other keys apart; without any, they tell the policies apart in print.
+            let dash = if other.is_empty() { colour } else { place };
             let Some(last) = regret.cumulative.last() else {
                 continue;
             };

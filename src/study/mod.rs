@@ -90,12 +90,13 @@ impl Study {
         named.collect()
     }
 
-    /// Reads and checks a whole study.
+    /// Reads and checks a whole study. A sweep is left aside: [`Document::sweep`] has its points.
     pub fn from_document(document: &Document) -> Result<Self, InputError> {
         let mut root = Section::root(document);
         let settings = settings(&mut root)?;
         let spec = read::instance(&mut root, settings.horizon)?;
         let policies = read::policies(&mut root, settings.horizon, &spec.conversion)?;
+        root.ignore("sweep");
         let resolved = root.finish()?;
         let check = || -> Result<_, Invalid> {
             let instance = spec.check()?;

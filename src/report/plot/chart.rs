@@ -145,7 +145,7 @@ impl Chart {
         // A logarithmic axis is for the means: a band that reaches down to zero would need infinite room.
         let values = points().flat_map(|p| match self.y.scale {
             Scale::Linear => [p.ends().0, p.ends().1],
-            Scale::Log => [p.y, p.ends().1],
+            Scale::Log => [p.ends().0.max(p.y / 5.0), p.ends().1],
         });
         let range = self.y.range(values);
         let y = Axis::new(self.y.scale, Ends::Round, range, (BOTTOM, TOP), 7.0);

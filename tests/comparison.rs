@@ -1,0 +1,258 @@
+//! Sweeps, the rerun of the paper's comparison, and the study of the estimate of opt, as a user runs them.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{cbwk, cbwk_ok};
+use serde_json::Value;
+use tempfile::tempdir;
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+const SWEEP: &str = r#"[study]
+episodes = 8
+horizon = 3
+replications = 3
+[budget]
+kind = "constant"
+value = 3
+[application]
+kind = "procurement"
+wages = [1, 2]
+[contexts]
+kind = "finite"
+values = [[0.0], [1.0]]
+[conversion]
+kind = "armed"
+probabilities = [0.3, 0.6]
+[[policies]]
+kind = "mimic-opt-dp"
+[[policies]]
+kind = "random"
+[sweep]
+budget.value = [1, 3]
+"policies.mimic-opt-dp.alpha" = [0.5, 0.25]
+"#;
+
+#[test]
+fn a_sweep_has_a_folder_per_point_and_an_overview() {
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("s.toml"), SWEEP).unwrap();
+    let table = cbwk_ok(
+        folder.path(),
+        &["simulate", "s.toml", "--out", "o", "--quiet"],
+    );
+    assert!(
+        table.contains("s: 4 points") && table.contains("budget.value"),
+        "{table}"
+    );
+    let out = folder.path().join("o");
+    let overview = read(&out, "overview.csv");
+    let header = "point,budget.value,policies.mimic-opt-dp.alpha,policy,final_regret,standard_error,expected_regret";
+    assert!(overview.starts_with(header), "{overview}");
+    assert_eq!(overview.lines().count(), 1 + 4 * 2);
+    // A point is a study like any other, and its figures are those of the overview.
+    for (value, alpha) in [(1, 0.5), (1, 0.25), (3, 0.5), (3, 0.25)] {
+        let point = out.join(format!("value={value},alpha={alpha}"));
+        let study = read(&point, "study.toml");
+        assert!(
+            study.contains(&format!("value = {value}"))
+                && study.contains(&format!("alpha = {alpha}"))
+        );
+        let run: Value = serde_json::from_str(&read(&point, "run.json")).unwrap();
+        let regret = run["policies"][0]["final_regret"].as_f64().unwrap();
+        let line =
+            format!("\"value={value},alpha={alpha}\",{value},{alpha},mimic-opt-dp,{regret},");
+        assert!(overview.contains(&line), "{line} is not in\n{overview}");
+    }
+    let svg = read(&out, "overview.svg");
+    for word in ["final regret", "budget.value", "alpha = 0.25", "</svg>"] {
+        assert!(svg.contains(word), "{word}");
+    }
+    // The resolved study of a point gives the same bytes again.
+    let again = [
+        "simulate",
+        "o/value=3,alpha=0.25/study.toml",
+        "--out",
+        "again",
+        "--quiet",
+    ];
+    cbwk_ok(folder.path(), &again);
+    let first = read(&out.join("value=3,alpha=0.25"), "episodes.csv");
+    assert_eq!(first, read(&folder.path().join("again"), "episodes.csv"));
+    // Nothing is overwritten unasked; solve does not mind a sweep.
+    let refused = cbwk(
+        folder.path(),
+        &["simulate", "s.toml", "--out", "o", "--quiet"],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    cbwk_ok(folder.path(), &["solve", "s.toml"]);
+}
+
+#[test]
+fn mistakes_in_a_sweep_are_found_before_anything_runs() {
+    let folder = tempdir().unwrap();
+    let keys = "budget.value = [1, 3]\n\"policies.mimic-opt-dp.alpha\" = [0.5, 0.25]\n";
+    for (sweep, expected) in [
+        (
+            "budgt.value = [1]\n",
+            "s.toml:22: sweep.budgt: found no such part of the study; nearest: `budget`",
+        ),
+        (
+            "budget.valu = [1]\n",
+            "s.toml:22: budget: found unknown key `valu`; nearest known key: `value`",
+        ),
+        (
+            "budget.value = [1, -1]\n",
+            "s.toml:22: budget.value: found -1",
+        ),
+        (
+            "budget.value = 7\n",
+            "s.toml:22: sweep.budget.value: found 7; accepted: a list",
+        ),
+        (
+            "policies.mimic.alpha = [0.5]\n",
+            "s.toml:22: sweep.policies.mimic: found no such part of the study; nearest: `mimic-opt-dp`",
+        ),
+        (
+            "policies.random.alpha = [0.5]\n",
+            "s.toml:22: policies[2]: found unknown key `alpha`",
+        ),
+    ] {
+        fs::write(folder.path().join("s.toml"), SWEEP.replace(keys, sweep)).unwrap();
+        let output = cbwk(folder.path(), &["simulate", "s.toml", "--out", "o"]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(
+            message.contains(expected),
+            "expected {expected:?}, got {message:?}"
+        );
+        assert!(!folder.path().join("o").exists());
+    }
+}
+
+#[test]
+fn mistakes_in_the_new_policies() {
+    let folder = tempdir().unwrap();
+    let learner = "[[policies]]\nkind = \"mimic-opt-dp\"\n";
+    let text = SWEEP.split("[sweep]").next().unwrap();
+    for (policy, expected) in [
+        (
+            "kind = \"square-cbwk\"\neta = 0.0\n",
+            "s.toml:19: policies[1].eta: found 0; accepted: a positive number",
+        ),
+        (
+            "kind = \"square-cbwk\"\ngamma = -1\n",
+            "s.toml:19: policies[1].gamma: found -1; accepted: a positive number",
+        ),
+        (
+            "kind = \"square-cbwk\"\nreset_dual = 1\n",
+            "s.toml:19: policies[1].reset_dual: found 1; accepted: true or false",
+        ),
+        (
+            "kind = \"logistic-ucb1\"\nbudget_correction = -2\n",
+            "s.toml:19: policies[1].budget_correction: found -2; accepted: a number from 0",
+        ),
+        ("kind = \"logistic-ucb\"\n", "(nearest: `logistic-ucb1`)"),
+        (
+            "kind = \"fluid\"\nresolve = \"yes\"\n",
+            "s.toml:19: policies[1].resolve: found `yes`; accepted: true or false",
+        ),
+        (
+            "kind = \"fluid\"\noracle = { kind = \"armed\" }\n",
+            "s.toml:19: policies[1]: found unknown key `oracle`",
+        ),
+    ] {
+        let text = text.replace(learner, &format!("[[policies]]\n{policy}"));
+        fs::write(folder.path().join("s.toml"), text).unwrap();
+        let output = cbwk(folder.path(), &["simulate", "s.toml", "--out", "o"]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(
+            message.contains(expected),
+            "expected {expected:?}, got {message:?}"
+        );
+    }
+}
+
+#[test]
+fn reproduce_runs_both_panels_and_judges_them() {
+    let folder = tempdir().unwrap();
+    let args = "reproduce --out o --actions 3,2 --episodes 12 --replications 3 --quiet";
+    let page = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    let out = folder.path().join("o");
+    assert!(
+        page.starts_with(&read(&out, "verdict.md")),
+        "the page is printed as it is written"
+    );
+    for word in [
+        "What the paper claims",
+        "### auction, K = 2",
+        "### pricing, K = 3",
+        "square-cbwk",
+        "minus the learner's, paired",
+    ] {
+        assert!(page.contains(word), "{word} is missing from\n{page}");
+    }
+    for k in [2, 3] {
+        let figure = read(&out, &format!("figure-K{k}.svg"));
+        assert!(figure.contains("paper-auction, K =") && figure.contains("paper-pricing, K ="));
+        let study = read(&out.join(format!("auction-K{k}")), "study.toml");
+        assert!(study.contains("episodes = 12") && study.contains("logistic-ucb1"));
+        let run: Value =
+            serde_json::from_str(&read(&out.join(format!("pricing-K{k}")), "run.json")).unwrap();
+        assert_eq!(run["policies"].as_array().unwrap().len(), 3);
+        // The figures of the page are those of the files.
+        for policy in run["policies"].as_array().unwrap() {
+            let regret = policy["final_regret"].as_f64().unwrap();
+            let cell = format!("| {} | {regret:.1} |", policy["name"].as_str().unwrap());
+            assert!(page.contains(&cell), "{cell} is missing from\n{page}");
+        }
+    }
+    // K = 3: theta on {1..4}, rho = a / 4.
+    let study = read(&out.join("auction-K3"), "study.toml");
+    assert!(study.contains("0.25") && study.contains("0.75"), "{study}");
+    for args in [
+        "reproduce --actions 0",
+        "reproduce --episodes 3",
+        "reproduce --actions 4;8",
+    ] {
+        let output = cbwk(folder.path(), &args.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(2), "{args}");
+    }
+}
+
+/// The error of the estimate of opt falls as 1 / sqrt(M): the slope over M = 20 to 500, 60 estimates each, is -1/2 within 4
+/// of its standard errors (false alarm 6e-5) and that error is small enough to tell it from -1/4.
+#[test]
+fn the_estimate_of_opt_sharpens_with_the_root_of_the_rows() {
+    let folder = tempdir().unwrap();
+    let args = "solve --preset paper-auction --sample-sizes 500,20,100 --repeats 60 --format json --out e.csv --plot e.svg";
+    let json = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!((json["opt"].as_f64().unwrap() - 9.214368).abs() < 1e-6);
+    let (slope, error) = (
+        json["slope"].as_f64().unwrap(),
+        json["slope_standard_error"].as_f64().unwrap(),
+    );
+    assert!(
+        (slope + 0.5).abs() < 4.0 * error && error < 0.06,
+        "{slope} +- {error}"
+    );
+    let csv = read(folder.path(), "e.csv");
+    assert_eq!(csv.lines().count(), 4);
+    assert!(csv.lines().nth(1).unwrap().starts_with("20,"));
+    assert!(read(folder.path(), "e.svg").contains("unlabeled rows M"));
+    for args in [
+        "solve --preset paper-auction --sample-sizes 1",
+        "solve --preset paper-auction --plot e.svg",
+        "solve --preset paper-auction --sample-sizes 10 --contexts e.csv",
+    ] {
+        let output = cbwk(folder.path(), &args.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(2), "{args}");
+    }
+}
