@@ -207,9 +207,14 @@ fn a_report_of_30_000_episodes_is_small_and_quick() {
         read(folder.path().join("o/episodes.csv")).lines().count(),
         30_001
     );
-    let start = Instant::now();
-    cbwk_ok(folder.path(), &["report", "o"]);
-    let seconds = start.elapsed().as_secs_f64();
+    // The best of three, because other tests run at the same time.
+    let mut attempts = (0..3).map(|_| {
+        let start = Instant::now();
+        cbwk_ok(folder.path(), &["report", "o"]);
+        start.elapsed().as_secs_f64()
+    });
+    let first = attempts.next().unwrap();
+    let seconds = attempts.fold(first, f64::min);
     let page = read(folder.path().join("o/report.html"));
     say(&format!(
         "report of 50 x 200 x 3 episodes: {seconds:.2} s, {} bytes",

@@ -4,6 +4,8 @@ mod data;
 
 use std::path::PathBuf;
 
+use rayon::prelude::*;
+
 use super::plot::{self, AxisName, Chart, HeatMap, Point};
 use super::png::Painter;
 use super::results::{Results, labels};
@@ -93,7 +95,7 @@ impl Report {
             let png = painter.png(&svg);
             (name, svg, png)
         };
-        svgs.into_iter().map(with_png).collect()
+        svgs.into_par_iter().map(with_png).collect()
     }
 
     /// What a policy is called: its name, with its folder where there are several.
