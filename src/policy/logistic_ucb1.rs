@@ -86,6 +86,7 @@ impl LogisticUcb1 {
             .map_or(0, |a| a.entry as usize);
         if self.counts.len() < self.contexts.len() {
             self.counts.push(0.0);
+            self.oracle.watch(context);
             let costs = (1..=self.contexts.actions()).map(|a| self.contexts.cost(entry, a));
             self.unit_costs.extend(costs.map(f64::from));
         }

@@ -87,7 +87,7 @@ impl<'a> OfferSurvey<'a> {
 
     /// Adds the plans of a policy's next replications; plans that are not greedy offer nothing to show.
     pub fn add(&mut self, policies: &[&dyn Policy]) {
-        let Some(Plan::Greedy { oracle, .. }) = policies.first().map(|p| p.plan()) else {
+        let Some(Plan::Greedy { oracle, .. }) = policies.first().and_then(|p| p.plan()) else {
             return;
         };
         let by_step = oracle.depends_on_step();
@@ -99,7 +99,7 @@ impl<'a> OfferSurvey<'a> {
             let offers: Vec<Vec<Offer>> = group
                 .par_iter()
                 .filter_map(|policy| match policy.plan() {
-                    Plan::Greedy { oracle, u_hat } => Some(self.offers(oracle, u_hat)),
+                    Some(Plan::Greedy { oracle, u_hat }) => Some(self.offers(oracle, u_hat)),
                     _ => None,
                 })
                 .collect();
