@@ -19,6 +19,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let mut document = machine::open_study(args.study.as_deref(), args.preset.as_deref())?;
     apply_overrides(args, &mut document);
     let study = Study::from_document(&document)?;
+    machine::check_strategy(&args.machine, &study.instance)?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
@@ -124,6 +125,7 @@ impl Watcher {
     /// An early end, with the place of what is finished.
     fn explain(&self, error: RunError) -> anyhow::Error {
         match error {
+            RunError::Backend(error @ BackendError::Structure { .. }) => error.into(),
             RunError::Backend(error) => anyhow::Error::from(BackendError::Ended {
                 reason: error.to_string(),
                 finished: self.episodes.partial().display().to_string(),
