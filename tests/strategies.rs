@@ -384,7 +384,7 @@ fn every_strategy_gives_the_same_bits_on_any_number_of_threads() {
     for threads in [1, 2, 4] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let all: Vec<ValueTable> = pool.build().unwrap().install(|| {
-            let mut rng = common::rng(67);
+            let mut rng = rng(67);
             let mut all = Vec::new();
             for strategy in Strategy::ALL {
                 let instance = match strategy {

@@ -13,6 +13,7 @@ use crate::dp::Problem;
 
 /// Entries per task.
 const CHUNK: usize = 512;
+const _: () = assert!(CHUNK.is_multiple_of(LANES));
 
 /// Where an envelope's line changes, and by how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,11 +40,16 @@ impl Corners {
         let parts: Vec<(Vec<Corner>, Vec<u32>)> = gains
             .zip(lcbs)
             .map(|(gains, lcbs)| {
-                let mut envelope = Envelope::new(actions);
+                let mut walk = Walk::new(actions);
                 let (mut flat, mut ends) = (Vec::new(), Vec::new());
-                for (gain, lcb) in gains.chunks_exact(actions).zip(lcbs.chunks_exact(actions)) {
-                    envelope.corners(gain, lcb, &mut flat);
-                    ends.push(flat.len() as u32);
+                let gains = gains.chunks(LANES * actions);
+                for (gains, lcbs) in gains.zip(lcbs.chunks(LANES * actions)) {
+                    walk.take(gains, lcbs);
+                    follow_envelopes(&mut walk);
+                    for corners in &walk.corners[..gains.len() / actions] {
+                        flat.extend_from_slice(corners);
+                        ends.push(flat.len() as u32);
+                    }
                 }
                 (flat, ends)
             })
@@ -60,78 +66,99 @@ impl Corners {
         all
     }
 
-    /// The corners of an entry, in falling order of the gap.
+    /// The corners of an entry, in rising order of the gap.
     pub fn of_entry(&self, entry: u32) -> &[Corner] {
         let ends = &self.ends[entry as usize..entry as usize + 2];
         &self.flat[ends[0] as usize..ends[1] as usize]
     }
 }
 
-/// Scratch space for upper envelopes.
-struct Envelope {
-    /// Actions in rising order of lcb, kept from one context to the next, which is often much like it.
-    order: Vec<u32>,
-    /// (gain, lcb) of the lines of the envelope, from large gaps to small.
-    lines: Vec<(f64, f64)>,
+/// Contexts whose envelopes are followed together, each in its lane of vectors.
+const LANES: usize = 4;
+
+/// The lines of some contexts, action by action, and the corners found.
+struct Walk {
+    actions: usize,
+    gain: Vec<[f64; LANES]>,
+    lcb: Vec<[f64; LANES]>,
+    corners: [Vec<Corner>; LANES],
 }
 
-impl Envelope {
+impl Walk {
     fn new(actions: usize) -> Self {
         Self {
-            order: (0..actions as u32).collect(),
-            lines: Vec::with_capacity(actions + 1),
+            actions,
+            gain: vec![[0.0; LANES]; actions],
+            lcb: vec![[0.0; LANES]; actions],
+            corners: Default::default(),
         }
     }
 
-    /// Appends the corners of one context.
-    fn corners(&mut self, gain: &[f64], lcb: &[f64], out: &mut Vec<Corner>) {
-        for i in 1..self.order.len() {
-            let moved = self.order[i];
-            let mut place = i;
-            while place > 0 && lcb[self.order[place - 1] as usize] > lcb[moved as usize] {
-                self.order[place] = self.order[place - 1];
-                place -= 1;
+    /// Takes up to [`LANES`] contexts; lanes that are left keep old ones, which nobody reads.
+    fn take(&mut self, gains: &[f64], lcbs: &[f64]) {
+        let contexts = gains.chunks_exact(self.actions);
+        for (lane, (gains, lcbs)) in contexts.zip(lcbs.chunks_exact(self.actions)).enumerate() {
+            for action in 0..self.actions {
+                self.gain[action][lane] = gains[action];
+                self.lcb[action][lane] = lcbs[action];
             }
-            self.order[place] = moved;
-        }
-        self.lines.clear();
-        // The null action.
-        self.lines.push((0.0, 0.0));
-        for &action in &self.order {
-            add_line(&mut self.lines, (gain[action as usize], lcb[action as usize]));
-        }
-        let mut before = (0.0, 0.0);
-        for &(gain, lcb) in &self.lines {
-            let (gain_more, lcb_more) = (gain - before.0, lcb - before.1);
-            if gain_more > 0.0 {
-                out.push(Corner {
-                    // Infinite where the line is flat.
-                    gap: gain_more / lcb_more,
-                    gain: gain_more,
-                    lcb: lcb_more,
-                });
-            }
-            before = (gain, lcb);
         }
     }
 }
 
-/// Adds a line that falls at least as steeply as all others; lines that are nowhere largest leave.
-fn add_line(lines: &mut Vec<(f64, f64)>, line: (f64, f64)) {
-    let last = lines[lines.len() - 1];
-    if line.0 <= last.0 {
-        return;
-    }
-    if line.1 == last.1 {
-        lines.pop();
-    }
-    while let [.., before, last] = lines[..] {
-        let hidden = (line.0 - last.0) * (last.1 - before.1)
-            >= (last.0 - before.0) * (line.1 - last.1);
-        if !hidden {
-            break;
+/// Follows each envelope from gap 0, where the largest gain is largest, to the corner at which the next line takes over,
+/// and so on to the null action or a line that is flat.
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512vl+avx512dq",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn follow_envelopes(walk: &mut Walk) {
+    let (mut gain, mut lcb) = ([0.0; LANES], [0.0; LANES]);
+    for (gains, lcbs) in walk.gain.iter().zip(&walk.lcb) {
+        for i in 0..LANES {
+            let better = gains[i] > gain[i];
+            gain[i] = if better { gains[i] } else { gain[i] };
+            lcb[i] = if better { lcbs[i] } else { lcb[i] };
         }
-        lines.pop();
     }
-    lines.push(line);
+    walk.corners.iter_mut().for_each(Vec::clear);
+    while lcb.iter().any(|lcb| *lcb > 0.0) {
+        // The null action is the first candidate to take over.
+        let (mut next_gain, mut next_lcb) = ([0.0; LANES], [0.0; LANES]);
+        let mut corner = [0.0; LANES];
+        for i in 0..LANES {
+            corner[i] = gain[i] / lcb[i];
+        }
+        for (gains, lcbs) in walk.gain.iter().zip(&walk.lcb) {
+            for i in 0..LANES {
+                let flatter = lcb[i] - lcbs[i];
+                let x = (gain[i] - gains[i]) / flatter;
+                // Among equals the first: the others follow at the same corner.
+                let takes_over = (flatter > 0.0) & (x < corner[i]);
+                corner[i] = if takes_over { x } else { corner[i] };
+                next_gain[i] = if takes_over { gains[i] } else { next_gain[i] };
+                next_lcb[i] = if takes_over { lcbs[i] } else { next_lcb[i] };
+            }
+        }
+        for i in 0..LANES {
+            if lcb[i] > 0.0 {
+                walk.corners[i].push(Corner {
+                    gap: corner[i],
+                    gain: gain[i] - next_gain[i],
+                    lcb: lcb[i] - next_lcb[i],
+                });
+                (gain[i], lcb[i]) = (next_gain[i], next_lcb[i]);
+            }
+        }
+    }
+    for i in 0..LANES {
+        if gain[i] > 0.0 {
+            walk.corners[i].push(Corner {
+                gap: f64::INFINITY,
+                gain: gain[i],
+                lcb: 0.0,
+            });
+        }
+    }
 }

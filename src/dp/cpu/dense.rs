@@ -88,9 +88,16 @@ fn sum_gains<T: Term>(
     partials.resize(chunks * width, 0.0);
     let sum_chunk = |(chunk, sums): (usize, &mut [f64])| {
         let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(contexts.entries.len());
-        let entries = &contexts.entries[range.clone()];
-        let weights = &contexts.weights[range];
-        add_all_tiles(candidates, entries, weights, gaps, sums);
+        let entries = contexts.entries[range.clone()].chunks(T::CONTEXTS_PER_SUM);
+        let weights = contexts.weights[range].chunks(T::CONTEXTS_PER_SUM);
+        let mut part = vec![T::zeroed(); width];
+        for (entries, weights) in entries.zip(weights) {
+            part.fill(T::zeroed());
+            add_gains(candidates, entries, weights, gaps, &mut part);
+            for (sum, part) in sums.iter_mut().zip(&part) {
+                *sum += part.wide();
+            }
+        }
     };
     let work = contexts.entries.len() * candidates.actions * width;
     if chunks > 1 && work >= PARALLEL_FROM {
@@ -108,18 +115,18 @@ fn sum_gains<T: Term>(
     }
 }
 
-/// Cuts the budgets of a chunk of contexts into tiles that fit the vector registers, the widest first.
+/// Adds the gains of some contexts, for all budgets: in tiles that fit the vector registers, the widest first.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq",
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-fn add_all_tiles<T: Term>(
+fn add_gains<T: Term>(
     candidates: &Candidates<T>,
     entries: &[u32],
     weights: &[f64],
     gaps: &[T],
-    sums: &mut [f64],
+    sums: &mut [T],
 ) {
     let width = sums.len();
     let widest = 256 / size_of::<T>();
@@ -137,7 +144,7 @@ fn add_all_tiles<T: Term>(
     }
 }
 
-/// The inner loops: one tile of budgets, a chunk of contexts, all actions. Returns the size of the tile.
+/// The inner loops: one tile of budgets, some contexts, all actions. Returns the size of the tile.
 #[inline(always)]
 fn add_tile<T: Term, const TILE: usize>(
     candidates: &Candidates<T>,
@@ -145,38 +152,31 @@ fn add_tile<T: Term, const TILE: usize>(
     weights: &[f64],
     gaps: &[T],
     width: usize,
-    sums: &mut [f64],
+    sums: &mut [T],
 ) -> usize {
-    let sums: &mut [f64; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
     let actions = candidates.actions;
-    let mut rest = entries.iter().zip(weights);
-    while rest.len() > 0 {
-        let mut part = [T::zeroed(); TILE];
-        for (&entry, &weight) in rest.by_ref().take(T::CONTEXTS_PER_SUM) {
-            let pairs = entry as usize * actions..(entry as usize + 1) * actions;
-            let mut best = [T::zeroed(); TILE];
-            for ((&gain, &lcb), &cost_row) in candidates.gain[pairs.clone()]
-                .iter()
-                .zip(&candidates.lcb[pairs.clone()])
-                .zip(&candidates.cost_rows[pairs])
-            {
-                let start = cost_row as usize * width;
-                let gaps: &[T; TILE] = gaps[start..start + TILE]
-                    .try_into()
-                    .expect("tiles are whole");
-                for (best, gap) in best.iter_mut().zip(gaps) {
-                    // An infinite gap with lcb = 0 gives NaN, which this comparison drops.
-                    let value = gain - lcb * *gap;
-                    *best = if value > *best { value } else { *best };
-                }
-            }
-            let weight = T::of(weight);
-            for (part, best) in part.iter_mut().zip(best) {
-                *part += weight * best;
+    let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
+    for (&entry, &weight) in entries.iter().zip(weights) {
+        let pairs = entry as usize * actions..(entry as usize + 1) * actions;
+        let mut best = [T::zeroed(); TILE];
+        for ((&gain, &lcb), &cost_row) in candidates.gain[pairs.clone()]
+            .iter()
+            .zip(&candidates.lcb[pairs.clone()])
+            .zip(&candidates.cost_rows[pairs])
+        {
+            let start = cost_row as usize * width;
+            let gaps: &[T; TILE] = gaps[start..start + TILE]
+                .try_into()
+                .expect("tiles are whole");
+            for (best, gap) in best.iter_mut().zip(gaps) {
+                // An infinite gap with lcb = 0 gives NaN, which this comparison drops.
+                let value = gain - lcb * *gap;
+                *best = if value > *best { value } else { *best };
             }
         }
-        for (sum, part) in sums.iter_mut().zip(part) {
-            *sum += part.wide();
+        let weight = T::of(weight);
+        for (sum, best) in sums.iter_mut().zip(best) {
+            *sum += weight * best;
         }
     }
     TILE

@@ -49,7 +49,7 @@ impl Term for f64 {
 }
 
 impl Term for f32 {
-    const CONTEXTS_PER_SUM: usize = 16;
+    const CONTEXTS_PER_SUM: usize = 64;
 
     #[inline]
     fn of(x: f64) -> Self {
