@@ -5,6 +5,7 @@
 //! growing once every context has been seen. No-arrival contexts add nothing but waiting: they only count in `total`.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::Rng;
@@ -374,6 +375,11 @@ impl ContextSample {
             features: &self.features[start..start + self.dimension],
             point: self.points[entry],
         }
+    }
+
+    /// The features of neighbouring entries, entry by entry.
+    pub fn features_of(&self, entries: Range<usize>) -> &[f64] {
+        &self.features[entries.start * self.dimension..entries.end * self.dimension]
     }
 
     /// r of all entries, `actions()` per entry; negative means infeasible.

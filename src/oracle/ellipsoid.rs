@@ -5,6 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use super::Bounds;
 use super::factor::cholesky;
 use super::newton::dot;
+use super::sigmoids::sigmoids;
 use crate::dp::{BoundParameters, Link};
 use crate::model::sigmoid;
 
@@ -18,6 +19,17 @@ pub(super) struct Ellipsoid {
     factor_inverse: DMatrix<f64>,
     scale: f64,
 }
+
+/// What belongs to theta in phi.mu, and in phi' V^-1 phi: theta' V^-1 theta and the row of V^-1 beside it.
+#[derive(Debug, Clone, Copy, Default)]
+struct ThetaPart {
+    utility: f64,
+    square: f64,
+    cross: f64,
+}
+
+/// Contexts that are evaluated together.
+const BULK: usize = 64;
 
 impl Ellipsoid {
     /// V has a positive ridge.
@@ -37,20 +49,32 @@ impl Ellipsoid {
         }
     }
 
+    fn theta_part(&self, theta: &[f64]) -> ThetaPart {
+        let last = theta.len();
+        let mut part = ThetaPart {
+            utility: dot(theta, self.mu.as_slice()),
+            ..ThetaPart::default()
+        };
+        for (i, column) in self.v_inverse.as_slice().chunks_exact(last + 1).enumerate() {
+            let product = dot(theta, column);
+            if i < last {
+                part.square += product * theta[i];
+            } else {
+                part.cross = product;
+            }
+        }
+        part
+    }
+
     /// Bounds of all actions in one context. With phi = (theta, a), the part of phi.mu and of phi' V^-1 phi that belongs
     /// to theta serves all actions.
     pub fn bounds(&self, theta: &[f64], action_values: &[f64], out: &mut [Bounds]) {
         let last = theta.len();
-        let utility = dot(theta, self.mu.as_slice());
-        let (mut square, mut cross) = (0.0, 0.0);
-        for (i, column) in self.v_inverse.as_slice().chunks_exact(last + 1).enumerate() {
-            let product = dot(theta, column);
-            if i < last {
-                square += product * theta[i];
-            } else {
-                cross = product;
-            }
-        }
+        let ThetaPart {
+            utility,
+            square,
+            cross,
+        } = self.theta_part(theta);
         let corner = self.v_inverse[(last, last)];
         for (bounds, a) in out.iter_mut().zip(action_values) {
             let norm_squared = square + a * (2.0 * cross + a * corner);
@@ -72,6 +96,43 @@ impl Ellipsoid {
         match self.link {
             Link::Logistic => sigmoid(utility),
             Link::Linear => utility,
+        }
+    }
+
+    /// The same for many contexts, action by action: the square root and f of many numbers at once.
+    pub fn bulk_bounds(
+        &self,
+        features: &[f64],
+        action_values: &[f64],
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        let last = self.mu.len() - 1;
+        let actions = action_values.len();
+        let corner = self.v_inverse[(last, last)];
+        let mut parts = [ThetaPart::default(); BULK];
+        let (mut center, mut radius) = ([0.0; BULK], [0.0; BULK]);
+        let out = ucb.chunks_mut(BULK * actions).zip(lcb.chunks_mut(BULK * actions));
+        for (features, (ucb, lcb)) in features.chunks(BULK * last).zip(out) {
+            for (part, theta) in parts.iter_mut().zip(features.chunks_exact(last)) {
+                *part = self.theta_part(theta);
+            }
+            for (action, &a) in action_values.iter().enumerate() {
+                for i in 0..BULK {
+                    let ThetaPart { utility, square, cross } = parts[i];
+                    let norm_squared = square + a * (2.0 * cross + a * corner);
+                    radius[i] = self.scale * norm_squared.max(0.0).sqrt();
+                    center[i] = utility + a * self.mu[last];
+                }
+                if self.link == Link::Logistic {
+                    sigmoids(&mut center);
+                }
+                let out = ucb.iter_mut().zip(lcb.iter_mut()).skip(action).step_by(actions);
+                for ((ucb, lcb), (center, radius)) in out.zip(center.iter().zip(&radius)) {
+                    let bounds = Bounds::around(*center, *radius);
+                    (*ucb, *lcb) = (bounds.ucb, bounds.lcb);
+                }
+            }
         }
     }
 

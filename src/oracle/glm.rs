@@ -11,6 +11,8 @@
 //! The paper writes the norm without the root; it is meant with it. f is the identity (linear link, kappa = 1, mu_hat in
 //! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
 
+use std::ops::Range;
+
 use nalgebra::{DMatrix, DVector};
 
 use super::ellipsoid::Ellipsoid;
@@ -18,7 +20,7 @@ use super::factor::cholesky;
 use super::logistic::least_slope;
 use super::newton::{self, Design};
 use super::{Bounds, LabeledData, Oracle};
-use crate::dp::{BoundParameters, Link};
+use crate::dp::{BoundParameters, ContextSample, Link};
 use crate::model::{Context, Instance};
 
 /// Parameters of the oracle; those that are set are positive.
@@ -118,6 +120,25 @@ impl Oracle for Glm {
         match &self.fitted {
             Some(fitted) => fitted.estimate(context.features, &self.action_values, out),
             None => out.fill(0.5),
+        }
+    }
+
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        match &self.fitted {
+            Some(fitted) => {
+                let features = sample.features_of(entries);
+                fitted.bulk_bounds(features, &self.action_values, ucb, lcb);
+            }
+            None => {
+                ucb.fill(Bounds::UNKNOWN.ucb);
+                lcb.fill(Bounds::UNKNOWN.lcb);
+            }
         }
     }
 

@@ -10,12 +10,14 @@
 //! The paper writes the norm without the root; it is meant with it. kappa defaults to f'(q), the least slope of f on
 //! |mu| <= 1 and |phi| <= q. Both may be set directly: the paper's experiment takes gamma = 0.5, kappa = 8.
 
+use std::ops::Range;
+
 use nalgebra::{DMatrix, DVector};
 
 use super::ellipsoid::Ellipsoid;
 use super::newton::{self, Design};
 use super::{Bounds, LabeledData, Oracle, projection};
-use crate::dp::{BoundParameters, Link};
+use crate::dp::{BoundParameters, ContextSample, Link};
 use crate::model::{Context, Instance, sigmoid};
 
 /// Parameters of the oracle, all positive.
@@ -115,6 +117,25 @@ impl Oracle for Logistic {
         match &self.fitted {
             Some(fitted) => fitted.estimate(context.features, &self.action_values, out),
             None => out.fill(0.5),
+        }
+    }
+
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        match &self.fitted {
+            Some(fitted) => {
+                let features = sample.features_of(entries);
+                fitted.bulk_bounds(features, &self.action_values, ucb, lcb);
+            }
+            None => {
+                ucb.fill(Bounds::UNKNOWN.ucb);
+                lcb.fill(Bounds::UNKNOWN.lcb);
+            }
         }
     }
 

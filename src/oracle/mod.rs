@@ -2,6 +2,7 @@
 //! lcb <= rho <= ucb for every (context, action), all at once with probability at least 1 - delta.
 
 mod armed;
+mod blocks;
 mod data;
 mod ellipsoid;
 mod factor;
@@ -15,7 +16,10 @@ mod neural;
 mod newton;
 mod posterior;
 mod projection;
+mod sigmoids;
 mod spec;
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -74,6 +78,26 @@ pub trait Oracle: BoundSource {
     /// what it needs for it.
     fn watch(&mut self, _context: &Context) {}
 
+    /// Bounds of neighbouring entries of a sample, `actions` of each together. Oracles with a faster way than one context
+    /// after another have their own.
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        let actions = sample.actions();
+        let mut row = vec![Bounds::UNKNOWN; actions];
+        let out = ucb.chunks_exact_mut(actions).zip(lcb.chunks_exact_mut(actions));
+        for (entry, (ucb, lcb)) in entries.zip(out) {
+            self.bounds(&sample.context(entry), &mut row);
+            for ((bounds, ucb), lcb) in row.iter().zip(ucb).zip(lcb) {
+                (*ucb, *lcb) = (bounds.ucb, bounds.lcb);
+            }
+        }
+    }
+
     /// Whether bounds depend on the step beyond the context.
     fn depends_on_step(&self) -> bool {
         false
@@ -98,15 +122,13 @@ impl<T: Oracle> BoundSource for T {
             .zip(lcbs)
             .enumerate()
             .for_each(|(chunk, (gain, lcb))| {
-                let mut row = vec![Bounds::UNKNOWN; actions];
-                for i in 0..gain.len() / actions {
-                    let entry = chunk * BULK_CHUNK + i;
-                    self.bounds(&sample.context(entry), &mut row);
-                    for (a, bounds) in row.iter().enumerate() {
-                        let reward = rewards[entry * actions + a];
-                        let pair = i * actions + a;
-                        (gain[pair], lcb[pair]) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
-                    }
+                let first = chunk * BULK_CHUNK;
+                let entries = first..first + gain.len() / actions;
+                // ucb and lcb first; then the gain takes ucb's place.
+                self.bulk_bounds(sample, entries, gain, lcb);
+                let rewards = &rewards[first * actions..];
+                for ((gain, lcb), reward) in gain.iter_mut().zip(lcb).zip(rewards) {
+                    (*gain, *lcb) = Coefficients::of(*gain, *lcb, *reward);
                 }
             });
     }

@@ -1,9 +1,9 @@
-//! The L2-penalised logistic maximum-likelihood estimate, by Newton's method with a line search.
+//! The L2-penalised logistic maximum-likelihood estimate, by Newton's method with a search along each step.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::LabeledData;
-use crate::model::sigmoid;
+use super::blocks::for_each_block;
 
 /// Newton stops once half the squared decrement, an estimate of the objective's distance to its minimum, is below
 /// this.
@@ -72,9 +72,8 @@ pub fn penalised_logistic_mle(phi: &[f64], labels: &[f64], lambda: f64, start: &
 
 pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> DVector<f64> {
     let mut mu = start;
-    let mut value = objective(design, lambda, &mu);
+    let (mut gradient, mut hessian) = derivatives(design, lambda, &mu);
     for _ in 0..STEPS {
-        let (gradient, hessian) = derivatives(design, lambda, &mu);
         let Some(factor) = Cholesky::new(hessian) else {
             break;
         };
@@ -83,45 +82,42 @@ pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> DVector<
         if decrement.is_nan() || decrement <= 0.0 {
             break;
         }
-        let mut length = 1.0;
-        let mut next = &mu - &step;
-        let mut next_value = objective(design, lambda, &next);
-        // Near the minimum, differences drown in rounding and the full step is safe.
-        while decrement > 1e-8 && next_value > value - 1e-4 * length * decrement && length > 1e-10 {
-            length *= 0.5;
-            next = &mu - length * &step;
-            next_value = objective(design, lambda, &next);
-        }
-        mu = next;
-        value = next_value;
         if 0.5 * decrement < GAP {
+            mu -= step;
             break;
+        }
+        // The full step is good where it shortens the gradient; a short enough one always is, because the Hessian is
+        // positive definite.
+        let steepness = gradient.norm();
+        let mut length = 1.0;
+        loop {
+            let next = &mu - length * &step;
+            (gradient, hessian) = derivatives(design, lambda, &next);
+            let shortened = gradient.norm() <= (1.0 - 1e-4 * length) * steepness;
+            // Near the minimum, differences drown in rounding and the full step is safe.
+            if shortened || decrement <= 1e-8 || length <= 1e-10 {
+                mu = next;
+                break;
+            }
+            length *= 0.5;
         }
     }
     mu
 }
 
-fn objective(design: &Design, lambda: f64, mu: &DVector<f64>) -> f64 {
-    let loss: f64 = design
-        .rows()
-        .map(|(phi, y)| {
-            let w = dot(phi, mu.as_slice());
-            // ln(1 + e^w) - y w, without overflow.
-            w.max(0.0) + (-w.abs()).exp().ln_1p() - y * w
-        })
-        .sum();
-    loss + 0.5 * lambda * mu.norm_squared()
-}
-
+/// Gradient and Hessian of the objective.
 fn derivatives(design: &Design, lambda: f64, mu: &DVector<f64>) -> (DVector<f64>, DMatrix<f64>) {
     let d = design.dimension;
     let mut gradient = lambda * mu;
     let mut hessian = DMatrix::from_diagonal_element(d, d, lambda);
-    for (phi, y) in design.rows() {
-        let f = sigmoid(dot(phi, mu.as_slice()));
-        add_scaled(gradient.as_mut_slice(), phi, f - y);
-        add_outer(&mut hessian, phi, f * (1.0 - f));
-    }
+    for_each_block(design, |block| {
+        let f = block.conversions(mu.as_slice());
+        block.add_rows(
+            &std::array::from_fn(|i| f[i] - block.labels[i]),
+            gradient.as_mut_slice(),
+        );
+        block.add_outer(&f.map(|f| f * (1.0 - f)), &mut hessian);
+    });
     (gradient, hessian)
 }
 

@@ -19,8 +19,8 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
-use super::newton::{Design, add_outer, add_scaled, dot};
-use crate::model::sigmoid;
+use super::blocks::{BLOCK, for_each_block};
+use super::newton::Design;
 
 /// Newton's way is the last one when it is shorter than this: the error left is about its square.
 const LAST_STEP: f64 = 1e-6;
@@ -121,11 +121,11 @@ fn psi_and_jacobian(
     let d = design.dimension;
     let mut psi = lambda * mu;
     let mut jacobian = DMatrix::from_diagonal_element(d, d, lambda);
-    for (phi, _) in design.rows() {
-        let f = sigmoid(dot(phi, mu.as_slice()));
-        add_scaled(psi.as_mut_slice(), phi, f);
-        add_outer(&mut jacobian, phi, f * (1.0 - f));
-    }
+    for_each_block(design, |block| {
+        let f = block.conversions(mu.as_slice());
+        block.add_rows(&f, psi.as_mut_slice());
+        block.add_outer(&f.map(|f| f * (1.0 - f)), &mut jacobian);
+    });
     (psi, jacobian)
 }
 
@@ -135,16 +135,22 @@ fn derivatives(design: &Design, point: &Point) -> (DVector<f64>, DMatrix<f64>) {
     let mut gradient = 2.0 * &point.residual;
     let mut hessian = 2.0 * &point.jacobian;
     let mut m = DMatrix::zeros(d, d);
-    for (phi, _) in design.rows() {
-        let f = sigmoid(dot(phi, point.mu.as_slice()));
-        let slope = f * (1.0 - f);
-        let second = slope * (1.0 - 2.0 * f);
-        let third = slope * (1.0 - 6.0 * slope);
-        let along = dot(phi, point.direction.as_slice());
-        add_scaled(gradient.as_mut_slice(), phi, -second * along * along);
-        add_outer(&mut hessian, phi, -third * along * along);
-        add_outer(&mut m, phi, second * along);
-    }
+    for_each_block(design, |block| {
+        let f = block.conversions(point.mu.as_slice());
+        let along = block.products(point.direction.as_slice());
+        let (mut to_gradient, mut to_hessian, mut to_m) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+        for i in 0..BLOCK {
+            let slope = f[i] * (1.0 - f[i]);
+            let second = slope * (1.0 - 2.0 * f[i]);
+            let third = slope * (1.0 - 6.0 * slope);
+            to_gradient[i] = -second * along[i] * along[i];
+            to_hessian[i] = -third * along[i] * along[i];
+            to_m[i] = second * along[i];
+        }
+        block.add_rows(&to_gradient, gradient.as_mut_slice());
+        block.add_outer(&to_hessian, &mut hessian);
+        block.add_outer(&to_m, &mut m);
+    });
     hessian -= 2.0 * &m;
     if let Some(factor) = Cholesky::new(point.jacobian.clone()) {
         hessian += 2.0 * &m * factor.solve(&m);
