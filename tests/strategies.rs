@@ -233,7 +233,9 @@ fn gap_and_shared_envelopes_equal_the_dense_solver() {
             worst = worst.max(off);
         }
     }
-    say(&format!("gap and shared envelopes: worst error {worst:.1e}"));
+    say(&format!(
+        "gap and shared envelopes: worst error {worst:.1e}"
+    ));
 }
 
 /// One gain that is off by ten tolerances shows, on every strategy, and an auction whose coefficients depend on the
@@ -271,7 +273,10 @@ fn the_comparison_can_fail() {
         source.bounds[0][0] += 30.0 * TOLERANCE;
         let mut moved = Coefficients::default();
         source.fill(&sample, &mut moved);
-        let table = forced(strategy).solve(&[problem(&moved)]).unwrap().remove(0);
+        let table = forced(strategy)
+            .solve(&[problem(&moved)])
+            .unwrap()
+            .remove(0);
         let off = relative(&table, &reference);
         assert!(off > TOLERANCE, "{strategy}: {off:e} passes as equal");
     }
@@ -339,7 +344,14 @@ fn a_million_contexts_keep_their_digits() {
     };
     let bids = vec![990, 995, 1000];
     let auction = instance(2, 1990, ApplicationSpec::Auction { bids }, law.clone());
-    let pricing = instance(2, 2, ApplicationSpec::Pricing { prices: vec![1.0, 2.0] }, law);
+    let pricing = instance(
+        2,
+        2,
+        ApplicationSpec::Pricing {
+            prices: vec![1.0, 2.0],
+        },
+        law,
+    );
     let source = ActionBounds {
         bounds: vec![[0.4, 0.1], [0.7, 0.3], [0.9, 0.5]],
         by_step: false,
@@ -505,6 +517,8 @@ fn thirty_two_bit_terms_are_close() {
         assert!(off <= 1e-6, "{shape:?}: {off:e} off");
         worst = worst.max(off);
     }
-    say(&format!("32-bit terms: worst error {worst:.1e} of r_max * min(b, H)"));
+    say(&format!(
+        "32-bit terms: worst error {worst:.1e} of r_max * min(b, H)"
+    ));
     assert!(worst > 1e-10, "the terms are not 32-bit");
 }

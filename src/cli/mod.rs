@@ -95,10 +95,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_place = error
         .downcast_ref()
         .is_some_and(OutputError::is_wrong_input);
-    let wrong_strategy = matches!(
-        error.downcast_ref(),
-        Some(BackendError::Structure { .. })
-    );
+    let wrong_strategy = matches!(error.downcast_ref(), Some(BackendError::Structure { .. }));
     if error.is::<InputError>() || wrong_place || wrong_strategy {
         2
     } else if error.is::<BackendError>() {

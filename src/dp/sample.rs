@@ -223,11 +223,7 @@ impl ContextSample {
         self.settle();
     }
 
-    fn append_row<'c>(
-        &mut self,
-        instance: &Instance,
-        contexts: impl Iterator<Item = Context<'c>>,
-    ) {
+    fn append_row<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
             let entry = self.entry(instance, &context);
             let list = self.list_of_step[context.step];
@@ -252,7 +248,10 @@ impl ContextSample {
 
     /// Puts thetas that are new in order.
     fn settle(&mut self) {
-        let thetas = self.lists.iter_mut().filter_map(|list| list.thetas.as_mut());
+        let thetas = self
+            .lists
+            .iter_mut()
+            .filter_map(|list| list.thetas.as_mut());
         thetas.for_each(SortedThetas::settle);
     }
 

@@ -167,8 +167,7 @@ impl SortedThetas {
 impl Block {
     fn add_up(&mut self, origin: f64) {
         self.above.clear();
-        self.above
-            .resize(self.thetas.len() + 1, Above::default());
+        self.above.resize(self.thetas.len() + 1, Above::default());
         let mut sum = Above::default();
         for k in (0..self.thetas.len()).rev() {
             let weight = self.weights[k];

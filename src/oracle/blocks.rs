@@ -104,7 +104,12 @@ fn times(x: &Column, y: &Column) -> Column {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn dot(x: &Column, y: &Column) -> f64 {
     let mut lanes = [0.0; LANES];
-    for (x, y) in x.as_chunks::<LANES>().0.iter().zip(y.as_chunks::<LANES>().0) {
+    for (x, y) in x
+        .as_chunks::<LANES>()
+        .0
+        .iter()
+        .zip(y.as_chunks::<LANES>().0)
+    {
         for i in 0..LANES {
             lanes[i] += x[i] * y[i];
         }

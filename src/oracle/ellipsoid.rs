@@ -112,14 +112,20 @@ impl Ellipsoid {
         let corner = self.v_inverse[(last, last)];
         let mut parts = [ThetaPart::default(); BULK];
         let (mut center, mut radius) = ([0.0; BULK], [0.0; BULK]);
-        let out = ucb.chunks_mut(BULK * actions).zip(lcb.chunks_mut(BULK * actions));
+        let out = ucb
+            .chunks_mut(BULK * actions)
+            .zip(lcb.chunks_mut(BULK * actions));
         for (features, (ucb, lcb)) in features.chunks(BULK * last).zip(out) {
             for (part, theta) in parts.iter_mut().zip(features.chunks_exact(last)) {
                 *part = self.theta_part(theta);
             }
             for (action, &a) in action_values.iter().enumerate() {
                 for i in 0..BULK {
-                    let ThetaPart { utility, square, cross } = parts[i];
+                    let ThetaPart {
+                        utility,
+                        square,
+                        cross,
+                    } = parts[i];
                     let norm_squared = square + a * (2.0 * cross + a * corner);
                     radius[i] = self.scale * norm_squared.max(0.0).sqrt();
                     center[i] = utility + a * self.mu[last];
@@ -127,7 +133,11 @@ impl Ellipsoid {
                 if self.link == Link::Logistic {
                     sigmoids(&mut center);
                 }
-                let out = ucb.iter_mut().zip(lcb.iter_mut()).skip(action).step_by(actions);
+                let out = ucb
+                    .iter_mut()
+                    .zip(lcb.iter_mut())
+                    .skip(action)
+                    .step_by(actions);
                 for ((ucb, lcb), (center, radius)) in out.zip(center.iter().zip(&radius)) {
                     let bounds = Bounds::around(*center, *radius);
                     (*ucb, *lcb) = (bounds.ucb, bounds.lcb);

@@ -89,7 +89,9 @@ pub trait Oracle: BoundSource {
     ) {
         let actions = sample.actions();
         let mut row = vec![Bounds::UNKNOWN; actions];
-        let out = ucb.chunks_exact_mut(actions).zip(lcb.chunks_exact_mut(actions));
+        let out = ucb
+            .chunks_exact_mut(actions)
+            .zip(lcb.chunks_exact_mut(actions));
         for (entry, (ucb, lcb)) in entries.zip(out) {
             self.bounds(&sample.context(entry), &mut row);
             for ((bounds, ucb), lcb) in row.iter().zip(ucb).zip(lcb) {

@@ -138,7 +138,8 @@ fn derivatives(design: &Design, point: &Point) -> (DVector<f64>, DMatrix<f64>) {
     for_each_block(design, |block| {
         let f = block.conversions(point.mu.as_slice());
         let along = block.products(point.direction.as_slice());
-        let (mut to_gradient, mut to_hessian, mut to_m) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+        let (mut to_gradient, mut to_hessian, mut to_m) =
+            ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         for i in 0..BLOCK {
             let slope = f[i] * (1.0 - f[i]);
             let second = slope * (1.0 - 2.0 * f[i]);

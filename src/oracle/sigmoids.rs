@@ -24,7 +24,11 @@ const SERIES: [f64; 12] = [
 ];
 
 /// Replaces every w by f(w) = 1 / (1 + exp(-w)), to a few units in the last place.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512vl+avx512dq",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 pub(super) fn sigmoids(values: &mut [f64]) {
     for w in values {
         let e = exp_of_negative(-w.abs());
@@ -68,7 +72,17 @@ mod tests {
 
     #[test]
     fn stays_within_the_unit_interval() {
-        let mut values = [0.0, -0.0, 1e-300, 40.0, 1e6, f64::MAX, -40.0, -1e6, f64::MIN];
+        let mut values = [
+            0.0,
+            -0.0,
+            1e-300,
+            40.0,
+            1e6,
+            f64::MAX,
+            -40.0,
+            -1e6,
+            f64::MIN,
+        ];
         sigmoids(&mut values);
         assert_eq!(values[..3], [0.5; 3]);
         assert!(values[3..6].iter().all(|f| *f > 1.0 - 1e-16 && *f <= 1.0));

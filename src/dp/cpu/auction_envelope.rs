@@ -150,7 +150,13 @@ pub(super) fn action_bounds(problem: &Problem) -> Option<ActionBounds> {
     let actions = sample.bids()?.len();
     let by_step = sample.is_split_by_step();
     let groups = if by_step { sample.horizon() } else { 1 };
-    let group = |entry: usize| if by_step { sample.context(entry).step } else { 0 };
+    let group = |entry: usize| {
+        if by_step {
+            sample.context(entry).step
+        } else {
+            0
+        }
+    };
     let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
     // The largest reward of an action tells its ucb best. An action that is never feasible has no say.
     let mut largest = vec![0.0; groups * actions];
@@ -170,6 +176,9 @@ pub(super) fn action_bounds(problem: &Problem) -> Option<ActionBounds> {
         }
         lcb[pair] == bound && (gain[pair] - expected).abs() <= 4.0 * f64::EPSILON * expected
     };
-    let all = (0..gain.len()).into_par_iter().with_min_len(4096).all(agrees);
+    let all = (0..gain.len())
+        .into_par_iter()
+        .with_min_len(4096)
+        .all(agrees);
     all.then_some(ActionBounds { bounds, by_step })
 }

@@ -152,11 +152,11 @@ fn follow_envelopes(walk: &mut Walk) {
             }
         }
     }
-    for i in 0..LANES {
-        if gain[i] > 0.0 {
-            walk.corners[i].push(Corner {
+    for (corners, &gain) in walk.corners.iter_mut().zip(&gain) {
+        if gain > 0.0 {
+            corners.push(Corner {
                 gap: f64::INFINITY,
-                gain: gain[i],
+                gain,
                 lcb: 0.0,
             });
         }

@@ -4,6 +4,7 @@
 use super::Strategy;
 use super::induction::Setting;
 use super::terms::{Terms, padded};
+use crate::dp::{SortedThetas, WeightedEntries};
 
 /// One candidate of the dense solver in 64 bits, and one context more.
 const CANDIDATE: f64 = 0.105;
@@ -32,7 +33,9 @@ const MARGIN: f64 = 0.8;
 /// contexts.
 pub(super) fn fastest(setting: Setting, auction: bool, terms: Terms) -> Strategy {
     let sample = setting.sample;
-    let contexts: usize = (0..sample.horizon()).map(|h| sample.step(h).entries.len()).sum();
+    let contexts: usize = (0..sample.horizon())
+        .map(|h| sample.step(h).entries.len())
+        .sum();
     if contexts * sample.actions() * (setting.budget_max as usize + 1) < SMALL {
         return Strategy::Dense;
     }
@@ -40,7 +43,9 @@ pub(super) fn fastest(setting: Setting, auction: bool, terms: Terms) -> Strategy
     let mut best = (Strategy::Dense, MARGIN * dense);
     for strategy in Strategy::ALL {
         let suits = strategy.suits(sample);
-        if strategy == Strategy::Dense || !suits || strategy == Strategy::AuctionEnvelope && !auction
+        if strategy == Strategy::Dense
+            || !suits
+            || strategy == Strategy::AuctionEnvelope && !auction
         {
             continue;
         }
@@ -73,7 +78,7 @@ fn nanoseconds(strategy: Strategy, setting: Setting, terms: Terms) -> f64 {
             .sum(),
         Strategy::AuctionEnvelope => steps
             .map(|(reach, list)| {
-                let thetas = list.thetas.as_ref().map_or(0, |thetas| thetas.len());
+                let thetas = list.thetas.as_ref().map_or(0, SortedThetas::len);
                 reach as f64 * (BUDGET + actions * BID + corners * search(thetas))
             })
             .sum(),
@@ -85,7 +90,7 @@ fn nanoseconds(strategy: Strategy, setting: Setting, terms: Terms) -> f64 {
             envelopes + steps.sum::<f64>()
         }
         Strategy::SharedEnvelope => {
-            let all = |list: &crate::dp::WeightedEntries| list.entries.len() as f64 * corners;
+            let all = |list: &WeightedEntries| list.entries.len() as f64 * corners;
             let lists = sample.lists().iter();
             let sorting: f64 = lists
                 .map(|list| all(list) * SORT_DOUBLING * (all(list) + 2.0).log2())

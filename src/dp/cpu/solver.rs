@@ -1,6 +1,7 @@
 //! The CPU backend: every problem by the strategy that is asked for, or the one that is likely the fastest.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -8,7 +9,8 @@ use super::auction_envelope::{self, ActionBounds};
 use super::induction::Setting;
 use super::{Strategy, Terms, cost_model, dense, gap_envelope, shared_envelope};
 use crate::dp::{
-    Backend, BackendError, BoundParameters, PlanRequest, Plans, Problem, Report, ValueTable,
+    Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Problem, Report,
+    ValueTable,
 };
 
 /// The CPU backend.
@@ -17,6 +19,8 @@ pub struct Cpu {
     forced: Option<Strategy>,
     terms: Terms,
     used: BTreeMap<Strategy, u64>,
+    /// Kept from plan to plan: fresh memory costs more than filling it.
+    coefficients: Vec<Coefficients>,
 }
 
 impl Cpu {
@@ -26,7 +30,7 @@ impl Cpu {
         Self {
             forced,
             terms,
-            used: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
@@ -100,23 +104,37 @@ impl Backend for Cpu {
             .par_iter()
             .map(|request| {
                 let bounds = self.context_free(request)?;
-                Some(auction_envelope::solve(Setting::of_request(request), &bounds))
+                Some(auction_envelope::solve(
+                    Setting::of_request(request),
+                    &bounds,
+                ))
             })
             .collect();
-        let others = requests.iter().zip(&direct).filter(|(_, done)| done.is_none());
+        let others = requests
+            .iter()
+            .zip(&direct)
+            .filter(|(_, done)| done.is_none());
         let others: Vec<PlanRequest> = others.map(|(request, _)| *request).collect();
         let envelopes = (requests.len() - others.len()) as u64;
         if envelopes > 0 {
             *self.used.entry(Strategy::AuctionEnvelope).or_default() += envelopes;
         }
-        let plans = self.plan_with_tables(&others)?;
-        let mut tables = plans.tables.into_iter();
+        let start = Instant::now();
+        let mut coefficients = std::mem::take(&mut self.coefficients);
+        coefficients.resize_with(others.len(), Coefficients::default);
+        let fills = others.par_iter().zip(&mut coefficients);
+        fills.for_each(|(request, into)| request.source.fill(request.sample, into));
+        let bounds = start.elapsed();
+        let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
+        let problems: Vec<Problem> = others.iter().zip(&coefficients).map(with).collect();
+        let mut tables = self.solve(&problems)?.into_iter();
+        self.coefficients = coefficients;
         Ok(Plans {
             tables: direct
                 .into_iter()
                 .filter_map(|done| done.or_else(|| tables.next()))
                 .collect(),
-            bounds: plans.bounds,
+            bounds,
         })
     }
 
