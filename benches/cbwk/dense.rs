@@ -20,7 +20,19 @@ pub const LARGE: Size = Size {
 
 pub fn run(c: &mut Criterion, roofline: Roofline, lines: &mut Vec<String>) {
     let mut group = Group::new(c, "dense");
-    large(&mut group, roofline, lines);
+    large(
+        &mut group,
+        LARGE,
+        rayon::current_num_threads(),
+        roofline,
+        lines,
+    );
+    // Short runs on one thread, of which some are undisturbed on any machine.
+    let short = Size {
+        contexts: 500,
+        ..LARGE
+    };
+    large(&mut group, short, 1, roofline, lines);
     small(&mut group, lines);
     merged(&mut group, lines);
 }
@@ -29,21 +41,31 @@ fn solver(terms: Terms) -> Cpu {
     Cpu::new(Some(Strategy::Dense), terms)
 }
 
-fn large(group: &mut Group, roofline: Roofline, lines: &mut Vec<String>) {
-    let instance = LARGE.table();
+fn large(
+    group: &mut Group,
+    size: Size,
+    threads: usize,
+    roofline: Roofline,
+    lines: &mut Vec<String>,
+) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.expect("threads");
+    let roofline = roofline.times(threads);
+    let instance = size.table();
     let sample = ContextSample::of_law(&instance, false).expect("a finite law");
     let coefficients = coefficients(&sample);
     let problem = problem(&instance, &sample, &coefficients);
     let mut times = Vec::new();
     for (name, terms) in [("f64", Terms::F64), ("f32", Terms::F32)] {
         let mut cpu = solver(terms);
-        let best = group.best(&format!("{}/{name}", LARGE.id()), || {
-            black_box(cpu.solve(&[problem]).expect("solved"));
+        let best = group.best(&format!("{}/{name}", size.id()), || {
+            black_box(pool.install(|| cpu.solve(&[problem]).expect("solved")));
         });
         let Some(seconds) = best else { continue };
         let computed = candidates_within_reach(&problem) / seconds;
         lines.push(format!(
-            "dense large {name}: {seconds:.4} s; {:.2e} candidates/s with those out of reach, {computed:.2e} without = {:.0}% of mul-sub-max, {:.0}% of fma-max",
+            "dense {} {name}, {threads} threads: {seconds:.5} s; {:.2e} candidates/s with those out of reach, {computed:.2e} without = {:.0}% of mul-sub-max, {:.0}% of fma-max",
+            size.id(),
             problem.candidates() as f64 / seconds,
             100.0 * computed / roofline.mul_sub_max,
             100.0 * computed / roofline.fma_max,
@@ -51,7 +73,11 @@ fn large(group: &mut Group, roofline: Roofline, lines: &mut Vec<String>) {
         times.push(seconds);
     }
     if let [f64, f32] = times[..] {
-        lines.push(format!("dense large: f32 terms {:.2}x f64", f64 / f32));
+        lines.push(format!(
+            "dense {}: f32 terms {:.2}x f64",
+            size.id(),
+            f64 / f32
+        ));
     }
 }
 

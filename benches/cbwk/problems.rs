@@ -43,7 +43,7 @@ impl Size {
             horizon: self.horizon,
             budget: BudgetSpec::Constant { value: self.budget },
             application,
-            reward_max: Some(self.actions as f64),
+            reward_max: None,
             contexts: ContextsSpec {
                 law,
                 no_arrival: vec![],

@@ -1,9 +1,7 @@
-//! What the processor allows: the dense solver's arithmetic without any memory, on one core and on all of them.
+//! What the processor allows: the dense solver's arithmetic without any memory.
 
 use std::hint::black_box;
 use std::time::Instant;
-
-use rayon::prelude::*;
 
 /// Candidates per second.
 #[derive(Debug, Clone, Copy)]
@@ -15,24 +13,25 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// The best of several widths (the compiler keeps each in registers where it fits) and several runs.
-    pub fn measure(threads: usize) -> Self {
-        let best = |run: &dyn Fn(usize, f64, f64) -> f64| {
-            let runs = (0..40).map(|_| run(threads, 0.3, 0.4));
-            runs.fold(0.0, f64::max)
-        };
-        let widths: [&dyn Fn(usize, f64, f64) -> f64; 6] = [
-            &|n, a, b| rate::<32>(n, |s| mul_sub_max::<32>(s, a, b)),
-            &|n, a, b| rate::<48>(n, |s| mul_sub_max::<48>(s, a, b)),
-            &|n, a, b| rate::<96>(n, |s| mul_sub_max::<96>(s, a, b)),
-            &|n, a, b| rate::<32>(n, |s| fma_max::<32>(s, a, b)),
-            &|n, a, b| rate::<48>(n, |s| fma_max::<48>(s, a, b)),
-            &|n, a, b| rate::<96>(n, |s| fma_max::<96>(s, a, b)),
-        ];
-        let rates = widths.map(best);
+    /// One core: the best of several widths (the compiler keeps each in registers where it fits) and many short runs, of
+    /// which some are undisturbed even on a busy machine.
+    pub fn of_one_core() -> Self {
+        let (gain, lcb) = (black_box(0.3), black_box(0.4));
         Self {
-            mul_sub_max: rates[..3].iter().copied().fold(0.0, f64::max),
-            fma_max: rates[3..].iter().copied().fold(0.0, f64::max),
+            mul_sub_max: rate(|s| mul_sub_max::<32>(s, gain, lcb))
+                .max(rate(|s| mul_sub_max::<48>(s, gain, lcb)))
+                .max(rate(|s| mul_sub_max::<96>(s, gain, lcb))),
+            fma_max: rate(|s| fma_max::<32>(s, gain, lcb))
+                .max(rate(|s| fma_max::<48>(s, gain, lcb)))
+                .max(rate(|s| fma_max::<96>(s, gain, lcb))),
+        }
+    }
+
+    /// So many cores, none in the way of another.
+    pub fn times(self, cores: usize) -> Self {
+        Self {
+            mul_sub_max: self.mul_sub_max * cores as f64,
+            fma_max: self.fma_max * cores as f64,
         }
     }
 }
@@ -40,15 +39,16 @@ impl Roofline {
 /// Passes of a loop.
 const PASSES: usize = 40_000;
 
-/// Candidates per second of a loop that runs on `threads` threads at once.
-fn rate<const WIDTH: usize>(threads: usize, work: impl Fn(&mut [f64; WIDTH]) + Sync) -> f64 {
-    let start = Instant::now();
-    (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
-        let mut best = [1.0; WIDTH];
+/// Candidates per second of a loop.
+fn rate<const WIDTH: usize>(work: impl Fn(&mut [f64; WIDTH])) -> f64 {
+    let run = |_| {
+        let mut best = black_box([1.0; WIDTH]);
+        let start = Instant::now();
         work(&mut best);
         black_box(best);
-    });
-    (threads * PASSES * WIDTH) as f64 / start.elapsed().as_secs_f64()
+        (PASSES * WIDTH) as f64 / start.elapsed().as_secs_f64()
+    };
+    (0..200).map(run).fold(0.0, f64::max)
 }
 
 #[multiversion::multiversion(targets(

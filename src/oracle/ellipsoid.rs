@@ -31,6 +31,9 @@ struct ThetaPart {
 /// Contexts that are evaluated together.
 const BULK: usize = 64;
 
+/// One number for each of them.
+type Many = [f64; BULK];
+
 impl Ellipsoid {
     /// V has a positive ridge.
     pub fn new(link: Link, mu: DVector<f64>, v: DMatrix<f64>, scale: f64) -> Self {
@@ -110,37 +113,27 @@ impl Ellipsoid {
         let last = self.mu.len() - 1;
         let actions = action_values.len();
         let corner = self.v_inverse[(last, last)];
-        let mut parts = [ThetaPart::default(); BULK];
-        let (mut center, mut radius) = ([0.0; BULK], [0.0; BULK]);
+        let (mut utility, mut square, mut cross) = ([0.0; BULK], [0.0; BULK], [0.0; BULK]);
         let out = ucb
             .chunks_mut(BULK * actions)
             .zip(lcb.chunks_mut(BULK * actions));
         for (features, (ucb, lcb)) in features.chunks(BULK * last).zip(out) {
-            for (part, theta) in parts.iter_mut().zip(features.chunks_exact(last)) {
-                *part = self.theta_part(theta);
+            for (i, theta) in features.chunks_exact(last).enumerate() {
+                let part = self.theta_part(theta);
+                (utility[i], square[i], cross[i]) = (part.utility, part.square, part.cross);
             }
             for (action, &a) in action_values.iter().enumerate() {
-                for i in 0..BULK {
-                    let ThetaPart {
-                        utility,
-                        square,
-                        cross,
-                    } = parts[i];
-                    let norm_squared = square + a * (2.0 * cross + a * corner);
-                    radius[i] = self.scale * norm_squared.max(0.0).sqrt();
-                    center[i] = utility + a * self.mu[last];
-                }
+                let mut center = utility.map(|utility| utility + a * self.mu[last]);
                 if self.link == Link::Logistic {
                     sigmoids(&mut center);
                 }
-                let out = ucb
-                    .iter_mut()
-                    .zip(lcb.iter_mut())
-                    .skip(action)
-                    .step_by(actions);
-                for ((ucb, lcb), (center, radius)) in out.zip(center.iter().zip(&radius)) {
-                    let bounds = Bounds::around(*center, *radius);
-                    (*ucb, *lcb) = (bounds.ucb, bounds.lcb);
+                let radius = radii(&square, &cross, a, corner, self.scale);
+                let (upper, lower) = clipped(&center, &radius);
+                for (row, upper) in ucb.chunks_exact_mut(actions).zip(upper) {
+                    row[action] = upper;
+                }
+                for (row, lower) in lcb.chunks_exact_mut(actions).zip(lower) {
+                    row[action] = lower;
                 }
             }
         }
@@ -155,6 +148,62 @@ impl Ellipsoid {
             mu: self.mu.as_slice().to_vec(),
             factor: rows.map(|place| self.factor_inverse[place]).collect(),
             scale: self.scale,
+        }
+    }
+}
+
+/// scale |phi| of many contexts with action value `a`.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn radii(square: &Many, cross: &Many, a: f64, corner: f64, scale: f64) -> Many {
+    let mut radius = *square;
+    for (radius, cross) in radius.iter_mut().zip(cross) {
+        let norm_squared = *radius + a * (2.0 * cross + a * corner);
+        *radius = scale * norm_squared.max(0.0).sqrt();
+    }
+    radius
+}
+
+/// (ucb, lcb) as [`Bounds::around`] has them.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn clipped(center: &Many, radius: &Many) -> (Many, Many) {
+    let (mut upper, mut lower) = (*center, *center);
+    for i in 0..BULK {
+        upper[i] = (center[i] + radius[i]).clamp(0.0, 1.0);
+        lower[i] = (center[i] - radius[i]).clamp(0.0, 1.0);
+    }
+    (upper, lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::{DMatrix, DVector};
+
+    use super::{BULK, Ellipsoid};
+    use crate::dp::Link;
+    use crate::oracle::Bounds;
+
+    #[test]
+    fn bounds_in_bulk_are_those_of_one_context_after_another() {
+        let v = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, 0.5, 1.0, 3.0, 0.2, 0.5, 0.2, 2.0]);
+        let values = [0.5, 1.0, 2.0];
+        for link in [Link::Linear, Link::Logistic] {
+            let mu = DVector::from_column_slice(&[0.4, 0.3, -0.2]);
+            let fitted = Ellipsoid::new(link, mu, v.clone(), 0.3);
+            for contexts in [1, BULK - 1, BULK, BULK + 1, 200] {
+                let theta = |i: usize| [(i as f64 * 0.618).fract(), (i as f64 * 0.382).fract()];
+                let features: Vec<f64> = (0..contexts).flat_map(theta).collect();
+                let (mut ucb, mut lcb) =
+                    (vec![f64::NAN; contexts * 3], vec![f64::NAN; contexts * 3]);
+                fitted.bulk_bounds(&features, &values, &mut ucb, &mut lcb);
+                let mut row = [Bounds::UNKNOWN; 3];
+                for i in 0..contexts {
+                    fitted.bounds(&theta(i), &values, &mut row);
+                    for (a, bounds) in row.iter().enumerate() {
+                        approx::assert_abs_diff_eq!(ucb[3 * i + a], bounds.ucb, epsilon = 1e-15);
+                        approx::assert_abs_diff_eq!(lcb[3 * i + a], bounds.lcb, epsilon = 1e-15);
+                    }
+                }
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ const SORT_DOUBLING: f64 = 3.0;
 /// One bid of one (step, budget) of an auction.
 const BID: f64 = 15.0;
 /// One budget of a step, besides.
-const BUDGET: f64 = 20.0;
+const BUDGET: f64 = 10.0;
 
 /// Candidates of a problem that is not worth the choice.
 const SMALL: usize = 20_000;

@@ -24,7 +24,7 @@ use crate::dp::{Backend, BackendError, Problem, ValueTable, WeightedEntries};
 const CHUNK: usize = 256;
 
 /// Candidates in a step from which its chunks are spread over threads.
-const PARALLEL_FROM: usize = 1 << 16;
+const PARALLEL_FROM: usize = 1 << 18;
 
 /// The reference: dense, in 64 bits.
 #[derive(Debug, Clone, Copy, Default)]
