@@ -45,7 +45,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let instance = SIZE.continuous_pricing(2);
     let (mut oracle, data) = oracle_and_data(&instance, 1000);
     let unfitted = oracle.clone();
-    let fit = group.best("logistic/fit-N24000", || {
+    let fit = group.best("logistic/fit-N24000", 1, || {
         let mut oracle = unfitted.clone();
         oracle.fit(black_box(&data), 0.01);
         black_box(oracle);
@@ -55,11 +55,11 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let rows = instance.contexts().draw_rows(&mut rng, SIZE.contexts);
     let sample = ContextSample::of_rows(&instance, &rows, false);
     let mut coefficients = Coefficients::default();
-    let bulk = group.best("logistic/bulk-S24000-A4", || {
+    let bulk = group.best("logistic/bulk-S24000-A4", 1, || {
         oracle.fill(black_box(&sample), &mut coefficients);
     });
     let mut row = vec![Bounds::UNKNOWN; 4];
-    let single = group.best("logistic/one-by-one-S24000-A4", || {
+    let single = group.best("logistic/one-by-one-S24000-A4", 1, || {
         for entry in 0..sample.len() {
             oracle.bounds(&sample.context(entry), &mut row);
             black_box(&row);
@@ -68,7 +68,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let pairs = (sample.len() * sample.actions()) as f64;
     if let (Some(fit), Some(bulk), Some(single)) = (fit, bulk, single) {
         lines.push(format!(
-            "logistic oracle: fit of 24,000 observations from nothing {:.2} ms; bounds in bulk {:.1e} pairs/s, {:.1}x one by one on one thread",
+            "logistic oracle: fit of 24,000 observations from nothing {:.2} ms; bounds in bulk {:.1e} pairs/s, {:.1}x one by one (one thread)",
             1e3 * fit,
             pairs / bulk,
             single / bulk

@@ -48,8 +48,6 @@ fn large(
     roofline: Roofline,
     lines: &mut Vec<String>,
 ) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.expect("threads");
     let roofline = roofline.times(threads);
     let instance = size.table();
     let sample = ContextSample::of_law(&instance, false).expect("a finite law");
@@ -58,8 +56,8 @@ fn large(
     let mut times = Vec::new();
     for (name, terms) in [("f64", Terms::F64), ("f32", Terms::F32)] {
         let mut cpu = solver(terms);
-        let best = group.best(&format!("{}/{name}", size.id()), || {
-            black_box(pool.install(|| cpu.solve(&[problem]).expect("solved")));
+        let best = group.best(&format!("{}/{name}", size.id()), threads, || {
+            black_box(cpu.solve(&[problem]).expect("solved"));
         });
         let Some(seconds) = best else { continue };
         let computed = candidates_within_reach(&problem) / seconds;
@@ -97,9 +95,13 @@ fn small(group: &mut Group, lines: &mut Vec<String>) {
     let zip = samples.iter().zip(&tables);
     let problems: Vec<Problem> = zip.map(|(s, t)| problem(&instance, s, t)).collect();
     let mut cpu = solver(Terms::F64);
-    let best = group.best(&format!("R50-{}", size.id()), || {
-        black_box(cpu.solve(&problems).expect("solved"));
-    });
+    let best = group.best(
+        &format!("R50-{}", size.id()),
+        rayon::current_num_threads(),
+        || {
+            black_box(cpu.solve(&problems).expect("solved"));
+        },
+    );
     if let Some(seconds) = best {
         lines.push(format!("dense small batch: {:.2} ms", 1e3 * seconds));
     }
@@ -108,13 +110,13 @@ fn small(group: &mut Group, lines: &mut Vec<String>) {
 /// 20,000 rows of 500 distinct contexts, merged and one by one.
 fn merged(group: &mut Group, lines: &mut Vec<String>) {
     let size = Size {
-        horizon: 8,
+        horizon: 2,
         budget: 8,
         contexts: 20_000,
         actions: 8,
     };
-    let rows = rows(8, 20_000, 500);
-    let mut values: Vec<f64> = (0..500).map(|i| i as f64 / 160_000.0).collect();
+    let rows = rows(2, 20_000, 500);
+    let mut values: Vec<f64> = (0..500).map(|i| i as f64 / 40_000.0).collect();
     values.dedup();
     let finite = cbwk_gpu::model::LawSpec::Finite {
         values: values.into_iter().map(|x| vec![x]).collect(),
@@ -131,7 +133,7 @@ fn merged(group: &mut Group, lines: &mut Vec<String>) {
         let coefficients = coefficients(&sample);
         let problem = problem(&instance, &sample, &coefficients);
         let mut cpu = solver(Terms::F64);
-        let best = group.best(&format!("{}-of-500/{name}", size.id()), || {
+        let best = group.best(&format!("{}-of-500/{name}", size.id()), 1, || {
             black_box(cpu.solve(&[problem]).expect("solved"));
         });
         times.extend(best);

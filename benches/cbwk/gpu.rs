@@ -25,11 +25,12 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     };
     let name = gpu.adapter().name.clone();
     let mut group = Group::new(c, "gpu");
+    let threads = rayon::current_num_threads();
     let instance = LARGE.table();
     let sample = ContextSample::of_law(&instance, false).expect("a finite law");
     let coefficients = coefficients(&sample);
     let large = problem(&instance, &sample, &coefficients);
-    let best = group.best(&LARGE.id(), || {
+    let best = group.best(&LARGE.id(), threads, || {
         black_box(gpu.solve(&[large]).expect("solved"));
     });
     if let Some(seconds) = best {
@@ -56,11 +57,11 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
             reward_max: 4.0,
         })
         .collect();
-    let on_gpu = group.best("R50-H24-B5-S100-A4-with-bounds", || {
+    let on_gpu = group.best("R50-H24-B5-S100-A4-with-bounds", threads, || {
         black_box(gpu.plan(&requests).expect("planned"));
     });
     let mut cpu = cbwk_gpu::dp::cpu::Cpu::default();
-    let on_cpu = group.best("R50-H24-B5-S100-A4-with-bounds-on-cpu", || {
+    let on_cpu = group.best("R50-H24-B5-S100-A4-with-bounds-on-cpu", threads, || {
         black_box(cpu.plan(&requests).expect("planned"));
     });
     if let (Some(on_gpu), Some(on_cpu)) = (on_gpu, on_cpu) {

@@ -3,7 +3,8 @@
 //!
 //! What criterion measures is also gathered into a table at the end: candidates per second as a share of the roofline
 //! measured in the same run, ratios, and exponents fitted to the scaling groups. Figures are the best of a bench's
-//! samples, because a shared machine only ever makes them slower.
+//! samples, because a shared machine only ever makes them slower; ratios and exponents are of one thread, because two
+//! wait for each other where cores are busy.
 
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
@@ -35,21 +36,25 @@ impl<'a> Group<'a> {
         Self(group)
     }
 
-    /// Benches some work; the best seconds, or `None` where the command line leaves the bench out.
-    pub fn best(&mut self, id: &str, mut work: impl FnMut()) -> Option<f64> {
+    /// Benches some work on so many threads; the best seconds, or `None` where the command line leaves the bench out.
+    pub fn best(&mut self, id: &str, threads: usize, mut work: impl FnMut() + Send) -> Option<f64> {
         let mut best = None;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.expect("threads");
         self.0.bench_function(id, |bencher| {
             bencher.iter_custom(|rounds| {
-                let mut total = Duration::ZERO;
-                for _ in 0..rounds {
-                    let start = Instant::now();
-                    work();
-                    let elapsed = start.elapsed();
-                    total += elapsed;
-                    let seconds = elapsed.as_secs_f64();
-                    best = Some(best.map_or(seconds, |b: f64| b.min(seconds)));
-                }
-                total
+                pool.install(|| {
+                    let mut total = Duration::ZERO;
+                    for _ in 0..rounds {
+                        let start = Instant::now();
+                        work();
+                        let elapsed = start.elapsed();
+                        total += elapsed;
+                        let seconds = elapsed.as_secs_f64();
+                        best = Some(best.map_or(seconds, |b: f64| b.min(seconds)));
+                    }
+                    total
+                })
             });
         });
         best

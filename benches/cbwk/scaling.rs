@@ -87,7 +87,7 @@ fn dense(
         let batch: Vec<Problem> = vec![problem(&instance, &sample, &coefficients); replications];
         let mut cpu = Cpu::new(Some(Strategy::Dense), Terms::F64);
         let id = format!("dense-{dimension}/R{replications}-{}", size.id());
-        let best = group.best(&id, || {
+        let best = group.best(&id, 1, || {
             black_box(cpu.solve(&batch).expect("solved"));
         });
         points.extend(best.map(|seconds| (factor as f64, seconds)));
@@ -108,7 +108,7 @@ fn auction(group: &mut Group, lines: &mut Vec<String>) {
             reward_max: instance.reward_max(),
         };
         let mut cpu = Cpu::new(Some(Strategy::AuctionEnvelope), Terms::F64);
-        let best = group.best(&format!("auction-envelope-S/{}", size.id()), || {
+        let best = group.best(&format!("auction-envelope-S/{}", size.id()), 1, || {
             black_box(cpu.plan(&[request]).expect("planned"));
         });
         points.extend(best.map(|seconds| (contexts as f64, seconds)));

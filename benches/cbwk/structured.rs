@@ -34,7 +34,7 @@ fn size(horizon: usize, budget: u32, contexts: usize, actions: usize) -> Size {
 
 /// 20 bids; plans as a learner asks for them, bounds included.
 fn auction(group: &mut Group, contexts: usize, lines: &mut Vec<String>) {
-    let size = size(10, 200, contexts, 20);
+    let size = size(4, 40, contexts, 20);
     let instance = size.auction();
     let sample = ContextSample::of_law(&instance, false).expect("a finite law");
     let source = ArmedBounds::new(20);
@@ -120,14 +120,14 @@ fn compare(
     size: &Size,
     strategy: Strategy,
     lines: &mut Vec<String>,
-    solve: &mut dyn FnMut(&mut Cpu, bool),
+    solve: &mut (dyn FnMut(&mut Cpu, bool) + Send),
 ) {
     let mut times = Vec::new();
     let mut chosen = String::new();
     for forced in [Some(Strategy::Dense), Some(strategy), None] {
         let mut cpu = Cpu::new(forced, Terms::F64);
         let way = forced.map_or("auto", Strategy::name);
-        times.extend(group.best(&format!("{name}-{}/{way}", size.id()), || {
+        times.extend(group.best(&format!("{name}-{}/{way}", size.id()), 1, || {
             solve(&mut cpu, forced == Some(Strategy::Dense));
         }));
         chosen = cpu.used().keys().map(|s| s.name()).collect();

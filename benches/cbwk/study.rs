@@ -22,6 +22,7 @@ fn short(name: &str, episodes: u64, replications: u64) -> Study {
 
 pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let mut group = Group::new(c, "study");
+    let threads = rayon::current_num_threads();
     for (name, lengths) in [
         ("paper-auction", [200, 2000]),
         ("paper-pricing", [100, 400]),
@@ -29,7 +30,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
         let mut per_episode = Vec::new();
         for episodes in lengths {
             let study = short(name, episodes, 4);
-            let best = group.best(&format!("{name}-T{episodes}-R4"), || {
+            let best = group.best(&format!("{name}-T{episodes}-R4"), threads, || {
                 black_box(sim::run(&study, &mut Cpu::default(), &mut ()).expect("a run"));
             });
             per_episode.extend(best.map(|seconds| 1e6 * seconds / (4 * episodes) as f64));

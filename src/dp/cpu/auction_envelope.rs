@@ -146,39 +146,48 @@ fn add_line(envelope: &mut Vec<Line>, line: Line) {
 /// The bounds of a problem's actions, where its contexts are an auction's and its coefficients have come from bounds
 /// that do not depend on them (to the rounding of one product).
 pub(super) fn action_bounds(problem: &Problem) -> Option<ActionBounds> {
+    // Where bounds do depend on contexts, the first few tell.
+    bounds_of_first(problem, problem.sample.len().min(64))?;
+    bounds_of_first(problem, problem.sample.len())
+}
+
+/// The same for the first `entries` entries.
+fn bounds_of_first(problem: &Problem, entries: usize) -> Option<ActionBounds> {
     let sample = problem.sample;
     let actions = sample.bids()?.len();
     let by_step = sample.is_split_by_step();
     let groups = if by_step { sample.horizon() } else { 1 };
-    let group = |entry: usize| {
-        if by_step {
+    let arm = |pair: usize| {
+        let entry = pair / actions;
+        let group = if by_step {
             sample.context(entry).step
         } else {
             0
-        }
+        };
+        group * actions + pair % actions
     };
     let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
     // The largest reward of an action tells its ucb best. An action that is never feasible has no say.
     let mut largest = vec![0.0; groups * actions];
     let mut bounds = vec![[0.0; 2]; groups * actions];
-    for (pair, &reward) in sample.rewards().iter().enumerate() {
-        let arm = group(pair / actions) * actions + pair % actions;
+    let rewards = &sample.rewards()[..entries * actions];
+    for (pair, &reward) in rewards.iter().enumerate() {
+        let arm = arm(pair);
         if reward > largest[arm] {
             largest[arm] = reward;
             bounds[arm] = [gain[pair] / reward, lcb[pair]];
         }
     }
     let agrees = |pair: usize| {
-        let [ucb, bound] = bounds[group(pair / actions) * actions + pair % actions];
-        let expected = ucb * sample.rewards()[pair];
+        let [ucb, bound] = bounds[arm(pair)];
+        let expected = ucb * rewards[pair];
         if expected <= 0.0 {
             return gain[pair] <= 0.0;
         }
         lcb[pair] == bound && (gain[pair] - expected).abs() <= 4.0 * f64::EPSILON * expected
     };
-    let all = (0..gain.len())
-        .into_par_iter()
-        .with_min_len(4096)
-        .all(agrees);
-    all.then_some(ActionBounds { bounds, by_step })
+    let pairs = (0..rewards.len()).into_par_iter().with_min_len(4096);
+    pairs
+        .all(agrees)
+        .then_some(ActionBounds { bounds, by_step })
 }
