@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::Rng;
 
-use super::SortedThetas;
+use super::{SortedThetas, WeightedEntries};
 use crate::model::{Context, ContextRows, Instance};
 
 /// Weighted contexts per step, in flat arrays. It only grows.
@@ -49,43 +49,6 @@ pub struct RowEntry {
 
 /// Numbers samples, so that a backend can keep what it knows of one.
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
-
-/// The contexts of one step: entries of the sample and their weights (counts, or probabilities).
-#[derive(Debug, Clone, Default)]
-pub struct WeightedEntries {
-    /// Entry numbers, each at most once.
-    pub entries: Vec<u32>,
-    /// Weights, divided by [`ContextSample::total`] to become probabilities.
-    pub weights: Vec<f64>,
-    /// The contexts' thetas in order, where they are private values of an auction.
-    pub thetas: Option<SortedThetas>,
-    place: HashMap<u32, u32>,
-}
-
-impl WeightedEntries {
-    /// An empty list; with bids, thetas are kept in order from the smallest of them on.
-    fn for_bids(bids: &[f64]) -> Self {
-        Self {
-            thetas: bids.iter().copied().reduce(f64::min).map(SortedThetas::new),
-            ..Self::default()
-        }
-    }
-
-    /// Adds weight to an entry, in a new place or its old one; returns the place.
-    fn add(&mut self, entry: u32, weight: f64, may_repeat: bool) -> u32 {
-        let next = self.entries.len() as u32;
-        if may_repeat {
-            let place = *self.place.entry(entry).or_insert(next);
-            if place != next {
-                self.weights[place as usize] += weight;
-                return place;
-            }
-        }
-        self.entries.push(entry);
-        self.weights.push(weight);
-        next
-    }
-}
 
 impl ContextSample {
     /// An empty sample. With `split_by_step` a context seen at two steps is two entries, for bounds that differ by
