@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy, Terms};
 use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable};
 use cbwk_gpu::model::Instance;
 use cbwk_gpu::oracle::Known;
@@ -18,6 +18,17 @@ use rand::rngs::ChaCha8Rng;
 #[test]
 fn dense_cpu() {
     conforms("dense cpu f64", &mut Dense, 1e-13);
+}
+
+#[test]
+fn cpu_by_the_fastest_strategy() {
+    conforms("cpu f64, strategy auto", &mut Cpu::default(), 1e-12);
+}
+
+#[test]
+fn cpu_f32() {
+    let mut cpu = Cpu::new(Some(Strategy::Dense), Terms::F32);
+    conforms("dense cpu f32", &mut cpu, 1e-6);
 }
 
 #[test]

@@ -208,9 +208,12 @@ pub struct MachineArgs {
     /// Graphics adapter, by its number in `cbwk-gpu devices` or a part of its name.
     #[arg(long, value_name = "NAME-OR-INDEX")]
     pub adapter: Option<String>,
-    /// Precision of Optimistic-DP. Default: f64 on the CPU, f32 on a GPU.
+    /// Precision of Optimistic-DP. Default: f64 on the CPU, f32 on a GPU; the value table is 64-bit on the CPU either way.
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
+    /// How the CPU solves Optimistic-DP; all strategies give the same values to rounding.
+    #[arg(long, value_enum, default_value_t = StrategyChoice::Auto)]
+    pub strategy: StrategyChoice,
     /// Worker threads. Default: one per core.
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -241,6 +244,21 @@ pub enum Precision {
     F32,
     /// 64 bits.
     F64,
+}
+
+/// How the CPU solves Optimistic-DP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StrategyChoice {
+    /// For each problem the one that is likely the fastest.
+    Auto,
+    /// Every (step, budget, context, action): the reference.
+    Dense,
+    /// Auctions whose bounds do not depend on the context.
+    AuctionEnvelope,
+    /// Actions that all cost 1, many budgets.
+    GapEnvelope,
+    /// Actions that all cost 1, contexts that serve several steps (`solve` without rows).
+    SharedEnvelope,
 }
 
 /// What standard output gets.

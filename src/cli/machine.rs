@@ -2,42 +2,66 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::{BackendChoice, MachineArgs, Precision};
-use crate::dp::cpu::Dense;
+use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
+use crate::dp::cpu::{Cpu, Strategy, Terms};
 use crate::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
-use crate::dp::{Auto, Backend, BackendError};
+use crate::dp::{Auto, Backend, BackendError, ContextSample};
 use crate::error::InputError;
+use crate::model::Instance;
 use crate::study::{Document, nearest_preset, preset};
 
 /// The backend asked for, ready to solve.
-pub fn backend(args: &MachineArgs) -> Result<Box<dyn Backend>, BackendError> {
+pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {
     let f64 = args.precision == Some(Precision::F64);
+    let forced = args.strategy != StrategyChoice::Auto;
     match args.backend {
+        BackendChoice::Gpu if forced => Err(InputError::Option {
+            option: "--strategy".into(),
+            message: "strategies are the CPU's; found --backend gpu, accepted: auto, cpu".into(),
+        }
+        .into()),
         BackendChoice::Gpu => Ok(Box::new(Gpu::open(args.adapter.as_deref(), f64)?)),
-        BackendChoice::Auto => auto(args, f64),
-        BackendChoice::Cpu => cpu(args),
+        BackendChoice::Auto if !forced => Ok(auto(args, f64)),
+        BackendChoice::Auto | BackendChoice::Cpu => Ok(Box::new(cpu(args))),
     }
 }
 
-fn cpu(args: &MachineArgs) -> Result<Box<dyn Backend>, BackendError> {
-    if args.precision == Some(Precision::F32) {
-        return Err(BackendError::Unavailable {
-            backend: "with f32".into(),
-            reason: "the CPU computes in f64 only, and no other backend was asked for or found"
-                .into(),
-        });
+fn strategy(args: &MachineArgs) -> Option<Strategy> {
+    match args.strategy {
+        StrategyChoice::Auto => None,
+        StrategyChoice::Dense => Some(Strategy::Dense),
+        StrategyChoice::AuctionEnvelope => Some(Strategy::AuctionEnvelope),
+        StrategyChoice::GapEnvelope => Some(Strategy::GapEnvelope),
+        StrategyChoice::SharedEnvelope => Some(Strategy::SharedEnvelope),
     }
-    Ok(Box::new(Dense))
+}
+
+/// Refuses a strategy that samples of the instance's rows will not have the structure for.
+pub fn check_strategy(args: &MachineArgs, instance: &Instance) -> Result<(), BackendError> {
+    match strategy(args) {
+        Some(strategy) if !strategy.suits(&ContextSample::new(instance, false)) => {
+            Err(BackendError::Structure { strategy })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn cpu(args: &MachineArgs) -> Cpu {
+    let terms = match args.precision {
+        Some(Precision::F32) => Terms::F32,
+        Some(Precision::F64) | None => Terms::F64,
+    };
+    Cpu::new(strategy(args), terms)
 }
 
 /// A real GPU beside the CPU, where there is one; software adapters never.
-fn auto(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     if !hardware_may_exist() {
-        return cpu(args);
+        return Box::new(cpu(args));
     }
     let adapters = Adapters::find_modern();
     if !adapters.summaries().any(AdapterSummary::is_worth_trying) {
-        return cpu(args);
+        return Box::new(cpu(args));
     }
     let open = || -> Result<Auto, BackendError> {
         let (summary, adapter) = adapters.take(args.adapter.as_deref())?;
@@ -53,13 +77,13 @@ fn auto(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError>
         let gpu = Gpu::open_adapter(summary, &adapter, f64)?;
         let quiet = args.quiet;
         let warn = move |text: &str| warning(quiet, text);
-        Auto::calibrated(Box::new(Dense), Box::new(gpu), warn)
+        Auto::calibrated(Box::new(cpu(args)), Box::new(gpu), warn)
     };
     match open() {
-        Ok(auto) => Ok(Box::new(auto)),
+        Ok(auto) => Box::new(auto),
         Err(error) => {
             warning(args.quiet, &format!("{error}; continuing on the CPU"));
-            cpu(args)
+            Box::new(cpu(args))
         }
     }
 }

@@ -99,7 +99,8 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_place = error
         .downcast_ref()
         .is_some_and(OutputError::is_wrong_input);
-    if error.is::<InputError>() || wrong_place {
+    let wrong_strategy = matches!(error.downcast_ref(), Some(BackendError::Structure { .. }));
+    if error.is::<InputError>() || wrong_place || wrong_strategy {
         2
     } else if error.is::<BackendError>() {
         3

@@ -22,6 +22,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         return sweep::simulate_all(args, &sweep);
     }
     let study = Study::from_document(&document)?;
+    machine::check_strategy(&args.machine, &study.instance)?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
@@ -163,6 +164,7 @@ impl Watcher {
     /// An early end, with the place of what is finished.
     fn explain(&self, error: RunError) -> anyhow::Error {
         match error {
+            RunError::Backend(error @ BackendError::Structure { .. }) => error.into(),
             RunError::Backend(error) => anyhow::Error::from(BackendError::Ended {
                 reason: error.to_string(),
                 finished: self.episodes.partial().display().to_string(),

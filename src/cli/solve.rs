@@ -71,6 +71,7 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
                 "horizon": instance.horizon(),
                 "backend": backend.report().backend,
                 "precision": backend.report().precision,
+                "strategies": report::json::strategies(&backend.report()),
                 "exact": optimum.estimate.is_none(),
             });
             let fields = object.as_object_mut().context("made as an object")?;

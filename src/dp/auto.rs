@@ -148,16 +148,22 @@ impl Backend for Auto {
     }
 
     fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        if self.cpu.has_shortcut(requests) {
+            return self.cpu.plan(requests);
+        }
         let none = Coefficients::default();
         let candidates = requests.iter().map(|r| r.with(&none).candidates()).sum();
         self.choose(candidates, |backend| backend.plan(requests))
     }
 
     fn report(&self) -> Report {
+        let cpu = self.cpu.report();
         if self.gpu_used {
-            self.gpu.report()
-        } else {
-            self.cpu.report()
+            return Report {
+                strategies: cpu.strategies,
+                ..self.gpu.report()
+            };
         }
+        cpu
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use thiserror::Error;
 
+use super::cpu::Strategy;
 use super::gpu::Traffic;
 use super::{Coefficients, PlanRequest, Problem, ValueTable};
 
@@ -40,14 +41,17 @@ pub trait Backend: Send {
         })
     }
 
+    /// Whether the backend solves these requests by a way that does not pass over all contexts.
+    fn has_shortcut(&self, _requests: &[PlanRequest]) -> bool {
+        false
+    }
+
     /// What did the work, for `run.json`.
     fn report(&self) -> Report {
         Report {
             backend: self.name().into(),
             precision: "f64".into(),
-            adapter: None,
-            driver: None,
-            traffic: None,
+            ..Report::default()
         }
     }
 }
@@ -62,12 +66,14 @@ pub struct Plans {
 }
 
 /// What did the work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// `cpu` or `gpu`.
     pub backend: String,
     /// `f64` or `f32`.
     pub precision: String,
+    /// The CPU's strategies by name, and how many plans each has made.
+    pub strategies: Vec<(String, u64)>,
     /// Name of the adapter, where there is one.
     pub adapter: Option<String>,
     /// Its driver.
@@ -122,6 +128,12 @@ pub enum BackendError {
     Rejected {
         /// The interface's words.
         reason: String,
+    },
+    /// A strategy was asked for that the problem's structure does not allow.
+    #[error("--strategy {strategy} needs {}", .strategy.needs())]
+    Structure {
+        /// The strategy.
+        strategy: Strategy,
     },
     /// A study ended early.
     #[error("{reason}; finished waves are in {finished}")]

@@ -5,10 +5,12 @@
 //! growing once every context has been seen. No-arrival contexts add nothing but waiting: they only count in `total`.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::Rng;
 
+use super::{SortedThetas, WeightedEntries};
 use crate::model::{Context, ContextRows, Instance};
 
 /// Weighted contexts per step, in flat arrays. It only grows.
@@ -27,6 +29,8 @@ pub struct ContextSample {
     entry_of: HashMap<(u32, u32), u32>,
     lists: Vec<WeightedEntries>,
     list_of_step: Vec<usize>,
+    bids: Vec<f64>,
+    unit_cost: bool,
     row_entries: Vec<RowEntry>,
     row_ends: Vec<usize>,
     total: f64,
@@ -46,39 +50,20 @@ pub struct RowEntry {
 /// Numbers samples, so that a backend can keep what it knows of one.
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
-/// The contexts of one step: entries of the sample and their weights (counts, or probabilities).
-#[derive(Debug, Clone, Default)]
-pub struct WeightedEntries {
-    /// Entry numbers, each at most once.
-    pub entries: Vec<u32>,
-    /// Weights, divided by [`ContextSample::total`] to become probabilities.
-    pub weights: Vec<f64>,
-    place: HashMap<u32, u32>,
-}
-
-impl WeightedEntries {
-    /// Adds weight to an entry, in a new place or its old one; returns the place.
-    fn add(&mut self, entry: u32, weight: f64, may_repeat: bool) -> u32 {
-        let next = self.entries.len() as u32;
-        if may_repeat {
-            let place = *self.place.entry(entry).or_insert(next);
-            if place != next {
-                self.weights[place as usize] += weight;
-                return place;
-            }
-        }
-        self.entries.push(entry);
-        self.weights.push(weight);
-        next
-    }
-}
-
 impl ContextSample {
     /// An empty sample. With `split_by_step` a context seen at two steps is two entries, for bounds that differ by
     /// step.
     pub fn new(instance: &Instance, split_by_step: bool) -> Self {
         let horizon = instance.horizon();
+        let application = instance.application();
+        let bids = match application.is_auction() {
+            true => application.action_values().to_vec(),
+            false => Vec::new(),
+        };
         Self {
+            lists: vec![WeightedEntries::for_bids(&bids); horizon],
+            bids,
+            unit_cost: application.cost_max() == 1,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             actions: instance.actions(),
             dimension: instance.contexts().dimension(),
@@ -90,7 +75,6 @@ impl ContextSample {
             cost_rows: Vec::new(),
             distinct_costs: Vec::new(),
             entry_of: HashMap::new(),
-            lists: vec![WeightedEntries::default(); horizon],
             list_of_step: (0..horizon).collect(),
             row_entries: Vec::new(),
             row_ends: Vec::new(),
@@ -120,7 +104,7 @@ impl ContextSample {
             }
             let list = sample.lists.len();
             shared.insert(key, list);
-            sample.lists.push(WeightedEntries::default());
+            sample.lists.push(WeightedEntries::for_bids(&sample.bids));
             sample.list_of_step[step] = list;
             for (&point, &weight) in points.iter().zip(weights) {
                 let context = Context {
@@ -129,9 +113,10 @@ impl ContextSample {
                     point: Some(point),
                 };
                 let entry = sample.entry(instance, &context);
-                sample.lists[list].add(entry, weight * (1.0 - no_arrival), true);
+                sample.add(list, entry, weight * (1.0 - no_arrival), true);
             }
         }
+        sample.settle();
         Some(sample)
     }
 
@@ -190,16 +175,22 @@ impl ContextSample {
                     point: support.find(features),
                 })
             });
-            self.append(instance, contexts);
+            self.append_row(instance, contexts);
         }
+        self.settle();
     }
 
     /// Appends one row: the contexts that arrived in one episode.
     pub fn append<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
+        self.append_row(instance, contexts);
+        self.settle();
+    }
+
+    fn append_row<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
             let entry = self.entry(instance, &context);
             let list = self.list_of_step[context.step];
-            let place = self.lists[list].add(entry, 1.0, context.point.is_some());
+            let place = self.add(list, entry, 1.0, context.point.is_some());
             self.row_entries.push(RowEntry {
                 step: context.step as u32,
                 place,
@@ -208,6 +199,23 @@ impl ContextSample {
         }
         self.row_ends.push(self.row_entries.len());
         self.total += 1.0;
+    }
+
+    fn add(&mut self, list: usize, entry: u32, weight: f64, may_repeat: bool) -> u32 {
+        let list = &mut self.lists[list];
+        if let Some(thetas) = &mut list.thetas {
+            thetas.push(self.features[entry as usize * self.dimension], weight);
+        }
+        list.add(entry, weight, may_repeat)
+    }
+
+    /// Puts thetas that are new in order.
+    fn settle(&mut self) {
+        let thetas = self
+            .lists
+            .iter_mut()
+            .filter_map(|list| list.thetas.as_mut());
+        thetas.for_each(SortedThetas::settle);
     }
 
     /// A number no other sample has.
@@ -303,6 +311,31 @@ impl ContextSample {
         &self.lists[self.list_of_step[step]]
     }
 
+    /// The distinct lists of contexts; a law that serves several steps is one list.
+    pub fn lists(&self) -> &[WeightedEntries] {
+        &self.lists
+    }
+
+    /// The number of a step's list in [`ContextSample::lists`].
+    pub fn list_of_step(&self, step: usize) -> usize {
+        self.list_of_step[step]
+    }
+
+    /// Whether a context seen at two steps is two entries.
+    pub fn is_split_by_step(&self) -> bool {
+        self.split_by_step
+    }
+
+    /// The bids, where contexts are private values of an auction: r = theta - bid, cost = bid.
+    pub fn bids(&self) -> Option<&[f64]> {
+        (!self.bids.is_empty()).then_some(&self.bids)
+    }
+
+    /// Whether every action costs 1.
+    pub fn has_unit_cost(&self) -> bool {
+        self.unit_cost
+    }
+
     /// An entry as a context; its step is that of its first appearance.
     pub fn context(&self, entry: usize) -> Context<'_> {
         let start = entry * self.dimension;
@@ -313,8 +346,8 @@ impl ContextSample {
         }
     }
 
-    /// Features of consecutive entries, flat.
-    pub fn features(&self, entries: std::ops::Range<usize>) -> &[f64] {
+    /// The features of neighbouring entries, entry by entry.
+    pub fn features_of(&self, entries: Range<usize>) -> &[f64] {
         &self.features[entries.start * self.dimension..entries.end * self.dimension]
     }
 

@@ -20,6 +20,20 @@ pub(super) struct Ellipsoid {
     scale: f64,
 }
 
+/// What belongs to theta in phi.mu, and in phi' V^-1 phi: theta' V^-1 theta and the row of V^-1 beside it.
+#[derive(Debug, Clone, Copy, Default)]
+struct ThetaPart {
+    utility: f64,
+    square: f64,
+    cross: f64,
+}
+
+/// Contexts that are evaluated together.
+const BULK: usize = 64;
+
+/// One number for each of them.
+type Many = [f64; BULK];
+
 impl Ellipsoid {
     /// V has a positive ridge.
     pub fn new(link: Link, mu: DVector<f64>, v: DMatrix<f64>, scale: f64) -> Self {
@@ -38,58 +52,37 @@ impl Ellipsoid {
         }
     }
 
+    fn theta_part(&self, theta: &[f64]) -> ThetaPart {
+        let last = theta.len();
+        let mut part = ThetaPart {
+            utility: dot(theta, self.mu.as_slice()),
+            ..ThetaPart::default()
+        };
+        for (i, column) in self.v_inverse.as_slice().chunks_exact(last + 1).enumerate() {
+            let product = dot(theta, column);
+            if i < last {
+                part.square += product * theta[i];
+            } else {
+                part.cross = product;
+            }
+        }
+        part
+    }
+
     /// Bounds of all actions in one context. With phi = (theta, a), the part of phi.mu and of phi' V^-1 phi that belongs
     /// to theta serves all actions.
     pub fn bounds(&self, theta: &[f64], action_values: &[f64], out: &mut [Bounds]) {
         let last = theta.len();
-        let utility = dot(theta, self.mu.as_slice());
-        let (square, cross) = self.forms(theta);
+        let ThetaPart {
+            utility,
+            square,
+            cross,
+        } = self.theta_part(theta);
         let corner = self.v_inverse[(last, last)];
         for (bounds, a) in out.iter_mut().zip(action_values) {
             let norm_squared = square + a * (2.0 * cross + a * corner);
             let radius = self.scale * norm_squared.max(0.0).sqrt();
-            let center = self.center(utility + a * self.mu[last]);
-            *bounds = Bounds::around(center, radius);
-        }
-    }
-
-    /// Parts of phi' V^-1 phi with phi = (theta, a): theta' V^-1 theta, and what multiplies 2 a.
-    #[inline]
-    fn forms(&self, theta: &[f64]) -> (f64, f64) {
-        let last = theta.len();
-        let (mut square, mut cross) = (0.0, 0.0);
-        for (i, column) in self.v_inverse.as_slice().chunks_exact(last + 1).enumerate() {
-            let product = dot(theta, column);
-            if i < last {
-                square += product * theta[i];
-            } else {
-                cross = product;
-            }
-        }
-        (square, cross)
-    }
-
-    /// Appends the ucb of all actions in many contexts, whose features are flat.
-    pub fn ucbs(&self, thetas: &[f64], action_values: &[f64], out: &mut Vec<f64>) {
-        let last = self.mu.len() - 1;
-        let corner = self.v_inverse[(last, last)];
-        let start = out.len();
-        let mut radii = Vec::new();
-        for theta in thetas.chunks_exact(last) {
-            let utility = dot(theta, self.mu.as_slice());
-            let (square, cross) = self.forms(theta);
-            out.extend(action_values.iter().map(|a| utility + a * self.mu[last]));
-            radii.extend(action_values.iter().map(|a| {
-                let norm_squared = square + a * (2.0 * cross + a * corner);
-                self.scale * norm_squared.max(0.0).sqrt()
-            }));
-        }
-        let out = &mut out[start..];
-        if self.link == Link::Logistic {
-            sigmoids(out);
-        }
-        for (ucb, radius) in out.iter_mut().zip(radii) {
-            *ucb = (*ucb + radius).clamp(0.0, 1.0);
+            *bounds = Bounds::around(self.center(utility + a * self.mu[last]), radius);
         }
     }
 
@@ -109,6 +102,43 @@ impl Ellipsoid {
         }
     }
 
+    /// The same for many contexts, action by action: the square root and f of many numbers at once.
+    pub fn bulk_bounds(
+        &self,
+        features: &[f64],
+        action_values: &[f64],
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        let last = self.mu.len() - 1;
+        let actions = action_values.len();
+        let corner = self.v_inverse[(last, last)];
+        let (mut utility, mut square, mut cross) = ([0.0; BULK], [0.0; BULK], [0.0; BULK]);
+        let out = ucb
+            .chunks_mut(BULK * actions)
+            .zip(lcb.chunks_mut(BULK * actions));
+        for (features, (ucb, lcb)) in features.chunks(BULK * last).zip(out) {
+            for (i, theta) in features.chunks_exact(last).enumerate() {
+                let part = self.theta_part(theta);
+                (utility[i], square[i], cross[i]) = (part.utility, part.square, part.cross);
+            }
+            for (action, &a) in action_values.iter().enumerate() {
+                let mut center = utility.map(|utility| utility + a * self.mu[last]);
+                if self.link == Link::Logistic {
+                    sigmoids(&mut center);
+                }
+                let radius = radii(&square, &cross, a, corner, self.scale);
+                let (upper, lower) = clipped(&center, &radius);
+                for (row, upper) in ucb.chunks_exact_mut(actions).zip(upper) {
+                    row[action] = upper;
+                }
+                for (row, lower) in lcb.chunks_exact_mut(actions).zip(lower) {
+                    row[action] = lower;
+                }
+            }
+        }
+    }
+
     /// What an adapter needs to evaluate the same.
     pub fn parameters(&self, action_values: &[f64]) -> BoundParameters {
         let rows = (0..self.mu.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
@@ -118,6 +148,62 @@ impl Ellipsoid {
             mu: self.mu.as_slice().to_vec(),
             factor: rows.map(|place| self.factor_inverse[place]).collect(),
             scale: self.scale,
+        }
+    }
+}
+
+/// scale |phi| of many contexts with action value `a`.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn radii(square: &Many, cross: &Many, a: f64, corner: f64, scale: f64) -> Many {
+    let mut radius = *square;
+    for (radius, cross) in radius.iter_mut().zip(cross) {
+        let norm_squared = *radius + a * (2.0 * cross + a * corner);
+        *radius = scale * norm_squared.max(0.0).sqrt();
+    }
+    radius
+}
+
+/// (ucb, lcb) as [`Bounds::around`] has them.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn clipped(center: &Many, radius: &Many) -> (Many, Many) {
+    let (mut upper, mut lower) = (*center, *center);
+    for i in 0..BULK {
+        upper[i] = (center[i] + radius[i]).clamp(0.0, 1.0);
+        lower[i] = (center[i] - radius[i]).clamp(0.0, 1.0);
+    }
+    (upper, lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::{DMatrix, DVector};
+
+    use super::{BULK, Ellipsoid};
+    use crate::dp::Link;
+    use crate::oracle::Bounds;
+
+    #[test]
+    fn bounds_in_bulk_are_those_of_one_context_after_another() {
+        let v = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, 0.5, 1.0, 3.0, 0.2, 0.5, 0.2, 2.0]);
+        let values = [0.5, 1.0, 2.0];
+        for link in [Link::Linear, Link::Logistic] {
+            let mu = DVector::from_column_slice(&[0.4, 0.3, -0.2]);
+            let fitted = Ellipsoid::new(link, mu, v.clone(), 0.3);
+            for contexts in [1, BULK - 1, BULK, BULK + 1, 200] {
+                let theta = |i: usize| [(i as f64 * 0.618).fract(), (i as f64 * 0.382).fract()];
+                let features: Vec<f64> = (0..contexts).flat_map(theta).collect();
+                let (mut ucb, mut lcb) =
+                    (vec![f64::NAN; contexts * 3], vec![f64::NAN; contexts * 3]);
+                fitted.bulk_bounds(&features, &values, &mut ucb, &mut lcb);
+                let mut row = [Bounds::UNKNOWN; 3];
+                for i in 0..contexts {
+                    fitted.bounds(&theta(i), &values, &mut row);
+                    for (a, bounds) in row.iter().enumerate() {
+                        approx::assert_abs_diff_eq!(ucb[3 * i + a], bounds.ucb, epsilon = 1e-15);
+                        approx::assert_abs_diff_eq!(lcb[3 * i + a], bounds.lcb, epsilon = 1e-15);
+                    }
+                }
+            }
         }
     }
 }

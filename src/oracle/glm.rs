@@ -120,10 +120,22 @@ impl Oracle for Glm {
         }
     }
 
-    fn ucbs(&self, sample: &ContextSample, entries: Range<usize>, out: &mut Vec<f64>) {
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
         match &self.fitted {
-            Some(fitted) => fitted.ucbs(sample.features(entries), &self.action_values, out),
-            None => out.resize(out.len() + entries.len() * sample.actions(), 1.0),
+            Some(fitted) => {
+                let features = sample.features_of(entries);
+                fitted.bulk_bounds(features, &self.action_values, ucb, lcb);
+            }
+            None => {
+                ucb.fill(Bounds::UNKNOWN.ucb);
+                lcb.fill(Bounds::UNKNOWN.lcb);
+            }
         }
     }
 

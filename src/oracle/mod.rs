@@ -78,12 +78,25 @@ pub trait Oracle: BoundSource {
     /// what it needs for it.
     fn watch(&mut self, _context: &Context) {}
 
-    /// Appends the ucb of all non-null actions in the given entries of a sample, in bulk where the oracle can.
-    fn ucbs(&self, sample: &ContextSample, entries: Range<usize>, out: &mut Vec<f64>) {
-        let mut row = vec![Bounds::UNKNOWN; sample.actions()];
-        for entry in entries {
+    /// Bounds of neighbouring entries of a sample, `actions` of each together. Oracles with a faster way than one context
+    /// after another have their own.
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        let actions = sample.actions();
+        let mut row = vec![Bounds::UNKNOWN; actions];
+        let out = ucb
+            .chunks_exact_mut(actions)
+            .zip(lcb.chunks_exact_mut(actions));
+        for (entry, (ucb, lcb)) in entries.zip(out) {
             self.bounds(&sample.context(entry), &mut row);
-            out.extend(row.iter().map(|bounds| bounds.ucb));
+            for ((bounds, ucb), lcb) in row.iter().zip(ucb).zip(lcb) {
+                (*ucb, *lcb) = (bounds.ucb, bounds.lcb);
+            }
         }
     }
 
@@ -111,15 +124,13 @@ impl<T: Oracle> BoundSource for T {
             .zip(lcbs)
             .enumerate()
             .for_each(|(chunk, (gain, lcb))| {
-                let mut row = vec![Bounds::UNKNOWN; actions];
-                for i in 0..gain.len() / actions {
-                    let entry = chunk * BULK_CHUNK + i;
-                    self.bounds(&sample.context(entry), &mut row);
-                    for (a, bounds) in row.iter().enumerate() {
-                        let reward = rewards[entry * actions + a];
-                        let pair = i * actions + a;
-                        (gain[pair], lcb[pair]) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
-                    }
+                let first = chunk * BULK_CHUNK;
+                let entries = first..first + gain.len() / actions;
+                // ucb and lcb first; then the gain takes ucb's place.
+                self.bulk_bounds(sample, entries, gain, lcb);
+                let rewards = &rewards[first * actions..];
+                for ((gain, lcb), reward) in gain.iter_mut().zip(lcb).zip(rewards) {
+                    (*gain, *lcb) = Coefficients::of(*gain, *lcb, *reward);
                 }
             });
     }

@@ -44,6 +44,8 @@ pub struct LogisticUcb1 {
     /// The program's costs and rewards, ucb times those of an acceptance.
     costs: Vec<f64>,
     rewards: Vec<f64>,
+    /// Lower bounds, which come with the upper ones and are not needed.
+    lcbs: Vec<f64>,
     search: Search,
 }
 
@@ -71,6 +73,7 @@ impl LogisticUcb1 {
             unit_costs: Vec::new(),
             costs: Vec::new(),
             rewards: Vec::new(),
+            lcbs: Vec::new(),
             search: Search::default(),
         }
     }
@@ -104,7 +107,11 @@ impl LogisticUcb1 {
         }
         let first = self.costs.len();
         let entries = first / self.contexts.actions()..self.contexts.len();
-        self.oracle.ucbs(&self.contexts, entries, &mut self.costs);
+        let pairs = self.contexts.len() * self.contexts.actions();
+        self.costs.resize(pairs, 0.0);
+        self.lcbs.resize(pairs, 0.0);
+        let (ucb, lcb) = (&mut self.costs[first..], &mut self.lcbs[first..]);
+        self.oracle.bulk_bounds(&self.contexts, entries, ucb, lcb);
         let all_rewards = &self.contexts.rewards()[first..];
         for (ucb, reward) in self.costs[first..].iter().zip(all_rewards) {
             // Rewards below zero mark actions that may not be taken, whatever their bounds.

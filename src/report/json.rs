@@ -53,6 +53,7 @@ pub fn run(run: &Run, study: &Study, outcome: &Outcome, regrets: &[RegretSummary
         "adapter": run.report.adapter,
         "driver": run.report.driver,
         "precision": run.report.precision,
+        "strategies": strategies(&run.report),
         "threads": run.threads,
         "episodes": study.episodes,
         "horizon": study.instance.horizon(),
@@ -82,6 +83,14 @@ pub fn run(run: &Run, study: &Study, outcome: &Outcome, regrets: &[RegretSummary
     let fields = object.as_object_mut().expect("made as an object");
     fields.extend(optimum(&outcome.optimum, budgets.iter().copied()));
     object
+}
+
+/// How many plans the CPU has made by each strategy.
+pub fn strategies(report: &Report) -> Value {
+    let used = report.strategies.iter();
+    used.map(|(name, plans)| (name.clone(), json!(plans)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// opt and the fluid bound per budget, with standard errors where opt is an estimate.

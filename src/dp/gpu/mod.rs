@@ -187,6 +187,7 @@ impl Backend for Gpu {
             adapter: Some(self.adapter.name.clone()),
             driver: Some(self.adapter.driver.clone()),
             traffic: Some(self.traffic),
+            strategies: Vec::new(),
         }
     }
 }

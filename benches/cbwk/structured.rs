@@ -1,0 +1,144 @@
+//! The exact shortcuts against the dense solver on the same problem, and what is chosen without being told.
+
+use std::hint::black_box;
+
+use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
+use cbwk_gpu::dp::{Backend, ContextSample, PlanRequest, Problem};
+use cbwk_gpu::model::Instance;
+use criterion::Criterion;
+
+use crate::Group;
+use crate::problems::{ArmedBounds, Size, coefficients, problem, rows};
+
+pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
+    let mut group = Group::new(c, "structured");
+    for contexts in [50, 1000, 20_000, 1_000_000] {
+        auction(&mut group, contexts, lines);
+    }
+    for (budget, contexts) in [(60, 200), (200, 200), (500, 200), (2000, 200)] {
+        unit_cost(&mut group, budget, contexts, lines);
+    }
+    for (budget, contexts) in [(5, 100), (20, 2000), (100, 2000)] {
+        shared(&mut group, budget, contexts, lines);
+    }
+}
+
+fn size(horizon: usize, budget: u32, contexts: usize, actions: usize) -> Size {
+    Size {
+        horizon,
+        budget,
+        contexts,
+        actions,
+    }
+}
+
+/// 20 bids; plans as a learner asks for them, bounds included.
+fn auction(group: &mut Group, contexts: usize, lines: &mut Vec<String>) {
+    let size = size(4, 40, contexts, 20);
+    let instance = size.auction();
+    let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+    let source = ArmedBounds::new(20);
+    let request = PlanRequest {
+        sample: &sample,
+        source: &source,
+        budget_max: instance.budgets().max(),
+        reward_max: instance.reward_max(),
+    };
+    let coefficients = coefficients_of(&request);
+    compare(
+        group,
+        "auction",
+        &size,
+        Strategy::AuctionEnvelope,
+        lines,
+        &mut |cpu, dense| {
+            if dense {
+                black_box(cpu.solve(&[request.with(&coefficients)]).expect("solved"));
+            } else {
+                black_box(cpu.plan(&[request]).expect("planned"));
+            }
+        },
+    );
+}
+
+/// The dense solver is given its coefficients: only its own time counts.
+fn coefficients_of(request: &PlanRequest) -> cbwk_gpu::dp::Coefficients {
+    let mut coefficients = cbwk_gpu::dp::Coefficients::default();
+    request.source.fill(request.sample, &mut coefficients);
+    coefficients
+}
+
+/// As many steps as budgets; every context different.
+fn unit_cost(group: &mut Group, budget: u32, contexts: usize, lines: &mut Vec<String>) {
+    let size = size(budget as usize, budget, contexts, 8);
+    let instance = size.continuous_pricing(1);
+    let rows = rows(budget as usize, contexts, contexts);
+    let sample = ContextSample::of_rows(&instance, &rows, false);
+    tables(
+        group,
+        "unit-cost",
+        &size,
+        Strategy::GapEnvelope,
+        (&instance, &sample),
+        lines,
+    );
+}
+
+/// A finite law that serves all steps.
+fn shared(group: &mut Group, budget: u32, contexts: usize, lines: &mut Vec<String>) {
+    let size = size(budget as usize, budget, contexts, 8);
+    let instance = size.pricing();
+    let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+    tables(
+        group,
+        "shared",
+        &size,
+        Strategy::SharedEnvelope,
+        (&instance, &sample),
+        lines,
+    );
+}
+
+fn tables(
+    group: &mut Group,
+    name: &str,
+    size: &Size,
+    strategy: Strategy,
+    (instance, sample): (&Instance, &ContextSample),
+    lines: &mut Vec<String>,
+) {
+    let coefficients = coefficients(sample);
+    let problem: Problem = problem(instance, sample, &coefficients);
+    compare(group, name, size, strategy, lines, &mut |cpu, _| {
+        black_box(cpu.solve(&[problem]).expect("solved"));
+    });
+}
+
+fn compare(
+    group: &mut Group,
+    name: &str,
+    size: &Size,
+    strategy: Strategy,
+    lines: &mut Vec<String>,
+    solve: &mut (dyn FnMut(&mut Cpu, bool) + Send),
+) {
+    let mut times = Vec::new();
+    let mut chosen = String::new();
+    for forced in [Some(Strategy::Dense), Some(strategy), None] {
+        let mut cpu = Cpu::new(forced, Terms::F64);
+        let way = forced.map_or("auto", Strategy::name);
+        times.extend(group.best(&format!("{name}-{}/{way}", size.id()), 1, || {
+            solve(&mut cpu, forced == Some(Strategy::Dense));
+        }));
+        chosen = cpu.used().keys().map(|s| s.name()).collect();
+    }
+    if let [dense, shortcut, auto] = times[..] {
+        lines.push(format!(
+            "{name} {}: dense {:.3} ms, {strategy} {:.1}x; auto takes {chosen}, {:.2} of dense's time",
+            size.id(),
+            1e3 * dense,
+            dense / shortcut,
+            auto / dense,
+        ));
+    }
+}

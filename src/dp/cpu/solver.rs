@@ -1,0 +1,157 @@
+//! The CPU backend: every problem by the strategy that is asked for, or the one that is likely the fastest.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::auction_envelope::{self, ActionBounds};
+use super::induction::Setting;
+use super::{Strategy, Terms, cost_model, dense, gap_envelope, shared_envelope};
+use crate::dp::{
+    Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Problem, Report,
+    ValueTable,
+};
+
+/// The CPU backend.
+#[derive(Debug, Clone, Default)]
+pub struct Cpu {
+    forced: Option<Strategy>,
+    terms: Terms,
+    used: BTreeMap<Strategy, u64>,
+    /// Kept from plan to plan: fresh memory costs more than filling it.
+    coefficients: Vec<Coefficients>,
+}
+
+impl Cpu {
+    /// With a strategy for all problems, or `None` to choose one for each; `terms` is the precision of dense candidates
+    /// (the other strategies compute in 64 bits).
+    pub fn new(forced: Option<Strategy>, terms: Terms) -> Self {
+        Self {
+            forced,
+            terms,
+            ..Self::default()
+        }
+    }
+
+    /// How many problems each strategy has solved.
+    pub fn used(&self) -> &BTreeMap<Strategy, u64> {
+        &self.used
+    }
+
+    /// The strategy for a sample; `auction` says whether bounds are free of contexts.
+    fn choose(&self, setting: Setting, auction: bool) -> Result<Strategy, BackendError> {
+        let Some(strategy) = self.forced else {
+            return Ok(cost_model::fastest(setting, auction, self.terms));
+        };
+        let suits = strategy.suits(setting.sample);
+        if suits && (strategy != Strategy::AuctionEnvelope || auction) {
+            return Ok(strategy);
+        }
+        Err(BackendError::Structure { strategy })
+    }
+
+    fn solve_one(&self, problem: &Problem) -> Result<(Strategy, ValueTable), BackendError> {
+        let setting = Setting::of_problem(problem);
+        let mut strategy = self.choose(setting, problem.sample.bids().is_some())?;
+        if strategy == Strategy::AuctionEnvelope {
+            match auction_envelope::action_bounds(problem) {
+                Some(bounds) => {
+                    let table = auction_envelope::solve(setting, &bounds);
+                    return Ok((strategy, table));
+                }
+                None => strategy = self.choose(setting, false)?,
+            }
+        }
+        let table = match strategy {
+            Strategy::GapEnvelope => gap_envelope::solve(problem),
+            Strategy::SharedEnvelope => shared_envelope::solve(problem),
+            Strategy::Dense | Strategy::AuctionEnvelope => dense::solve(problem, self.terms),
+        };
+        Ok((strategy, table))
+    }
+
+    /// The bounds of a request that is best solved without evaluating them context by context.
+    fn context_free(&self, request: &PlanRequest) -> Option<ActionBounds> {
+        let strategy = self.choose(Setting::of_request(request), true).ok()?;
+        if strategy != Strategy::AuctionEnvelope {
+            return None;
+        }
+        match request.source.parameters()? {
+            BoundParameters::Armed { bounds, by_step } => Some(ActionBounds { bounds, by_step }),
+            BoundParameters::Ellipsoid { .. } => None,
+        }
+    }
+}
+
+impl Backend for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
+        let solved: Result<Vec<(Strategy, ValueTable)>, BackendError> =
+            batch.par_iter().map(|p| self.solve_one(p)).collect();
+        let tables = solved?.into_iter().map(|(strategy, table)| {
+            *self.used.entry(strategy).or_default() += 1;
+            table
+        });
+        Ok(tables.collect())
+    }
+
+    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        let direct: Vec<Option<ValueTable>> = requests
+            .par_iter()
+            .map(|request| {
+                let bounds = self.context_free(request)?;
+                Some(auction_envelope::solve(
+                    Setting::of_request(request),
+                    &bounds,
+                ))
+            })
+            .collect();
+        let others = requests
+            .iter()
+            .zip(&direct)
+            .filter(|(_, done)| done.is_none());
+        let others: Vec<PlanRequest> = others.map(|(request, _)| *request).collect();
+        let envelopes = (requests.len() - others.len()) as u64;
+        if envelopes > 0 {
+            *self.used.entry(Strategy::AuctionEnvelope).or_default() += envelopes;
+        }
+        let start = Instant::now();
+        let mut coefficients = std::mem::take(&mut self.coefficients);
+        coefficients.resize_with(others.len(), Coefficients::default);
+        let fills = others.par_iter().zip(&mut coefficients);
+        fills.for_each(|(request, into)| request.source.fill(request.sample, into));
+        let bounds = start.elapsed();
+        let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
+        let problems: Vec<Problem> = others.iter().zip(&coefficients).map(with).collect();
+        let mut tables = self.solve(&problems)?.into_iter();
+        self.coefficients = coefficients;
+        Ok(Plans {
+            tables: direct
+                .into_iter()
+                .filter_map(|done| done.or_else(|| tables.next()))
+                .collect(),
+            bounds,
+        })
+    }
+
+    fn has_shortcut(&self, requests: &[PlanRequest]) -> bool {
+        requests.iter().all(|r| self.context_free(r).is_some())
+    }
+
+    fn report(&self) -> Report {
+        let used = self.used.iter();
+        Report {
+            backend: self.name().into(),
+            precision: match self.terms {
+                Terms::F64 => "f64".into(),
+                Terms::F32 => "f32".into(),
+            },
+            strategies: used.map(|(s, n)| (s.name().into(), *n)).collect(),
+            ..Report::default()
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The numbers the dense solver's candidates are computed in: 64 bits, or 32 bits with the value table still in 64.
+
+use std::borrow::Cow;
+use std::ops::{AddAssign, Mul, Sub};
+
+use bytemuck::{Pod, Zeroable};
+
+/// The precision of candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Terms {
+    /// 64 bits.
+    #[default]
+    F64,
+    /// 32 bits: twice as many to a vector. The value table, its gaps' differences and the sums over contexts stay in 64
+    /// bits; a value is off by a few 1e-7 of r_max min(b, H) at most.
+    F32,
+}
+
+/// A number type of candidates.
+pub(super) trait Term:
+    Pod + Send + Sync + PartialOrd + Sub<Output = Self> + Mul<Output = Self> + AddAssign
+{
+    /// Contexts whose gains are added in this type before they go into a 64-bit sum.
+    const CONTEXTS_PER_SUM: usize;
+    /// Rounds.
+    fn of(x: f64) -> Self;
+    /// Widens.
+    fn wide(self) -> f64;
+    /// A table in this type.
+    fn table(values: &[f64]) -> Cow<'_, [Self]>;
+}
+
+impl Term for f64 {
+    const CONTEXTS_PER_SUM: usize = usize::MAX;
+
+    #[inline]
+    fn of(x: f64) -> Self {
+        x
+    }
+
+    #[inline]
+    fn wide(self) -> f64 {
+        self
+    }
+
+    fn table(values: &[f64]) -> Cow<'_, [Self]> {
+        Cow::Borrowed(values)
+    }
+}
+
+impl Term for f32 {
+    const CONTEXTS_PER_SUM: usize = 64;
+
+    #[inline]
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+
+    #[inline]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn table(values: &[f64]) -> Cow<'_, [Self]> {
+        values.iter().map(|x| *x as f32).collect()
+    }
+}
+
+/// Sixty-four bytes at an address that vector loads like.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// One row of gaps per distinct cost, every row starting on a cache line.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    lines: Vec<Line>,
+}
+
+/// So many budgets as rows of gaps have: whole cache lines of them.
+pub(super) fn padded<T: Term>(budgets: usize) -> usize {
+    budgets.next_multiple_of(size_of::<Line>() / size_of::<T>())
+}
+
+impl Gaps {
+    /// gap(c)[b] = next[b] - next[b - c], infinite where c > b and beyond the last budget; returns rows of `width`.
+    pub fn fill<T: Term>(&mut self, next: &[f64], costs: &[u32], width: usize) -> &[T] {
+        let lines = width * costs.len() * size_of::<T>() / size_of::<Line>();
+        self.lines.resize(lines, Line([0; 64]));
+        let all: &mut [T] = bytemuck::cast_slice_mut(&mut self.lines);
+        for (row, &cost) in all.chunks_exact_mut(width).zip(costs) {
+            let cost = (cost as usize).min(next.len());
+            row.fill(T::of(f64::INFINITY));
+            for ((gap, after), before) in row[cost..].iter_mut().zip(&next[cost..]).zip(next) {
+                *gap = T::of(after - before);
+            }
+        }
+        all
+    }
+}
