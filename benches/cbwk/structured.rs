@@ -44,28 +44,10 @@ fn auction(group: &mut Group, contexts: usize, lines: &mut Vec<String>) {
         budget_max: instance.budgets().max(),
         reward_max: instance.reward_max(),
     };
-    let coefficients = coefficients_of(&request);
-    compare(
-        group,
-        "auction",
-        &size,
-        Strategy::AuctionEnvelope,
-        lines,
-        &mut |cpu, dense| {
-            if dense {
-                black_box(cpu.solve(&[request.with(&coefficients)]).expect("solved"));
-            } else {
-                black_box(cpu.plan(&[request]).expect("planned"));
-            }
-        },
-    );
-}
-
-/// The dense solver is given its coefficients: only its own time counts.
-fn coefficients_of(request: &PlanRequest) -> cbwk_gpu::dp::Coefficients {
-    let mut coefficients = cbwk_gpu::dp::Coefficients::default();
-    request.source.fill(request.sample, &mut coefficients);
-    coefficients
+    let strategy = Strategy::AuctionEnvelope;
+    compare(group, "auction", &size, strategy, lines, &mut |cpu| {
+        black_box(cpu.plan(&[request]).expect("planned"));
+    });
 }
 
 /// As many steps as budgets; every context different.
@@ -109,7 +91,7 @@ fn tables(
 ) {
     let coefficients = coefficients(sample);
     let problem: Problem = problem(instance, sample, &coefficients);
-    compare(group, name, size, strategy, lines, &mut |cpu, _| {
+    compare(group, name, size, strategy, lines, &mut |cpu| {
         black_box(cpu.solve(&[problem]).expect("solved"));
     });
 }
@@ -120,7 +102,7 @@ fn compare(
     size: &Size,
     strategy: Strategy,
     lines: &mut Vec<String>,
-    solve: &mut (dyn FnMut(&mut Cpu, bool) + Send),
+    solve: &mut (dyn FnMut(&mut Cpu) + Send),
 ) {
     let mut times = Vec::new();
     let mut chosen = String::new();
@@ -128,7 +110,7 @@ fn compare(
         let mut cpu = Cpu::new(forced, Terms::F64);
         let way = forced.map_or("auto", Strategy::name);
         times.extend(group.best(&format!("{name}-{}/{way}", size.id()), 1, || {
-            solve(&mut cpu, forced == Some(Strategy::Dense));
+            solve(&mut cpu);
         }));
         chosen = cpu.used().keys().map(|s| s.name()).collect();
     }
