@@ -372,7 +372,7 @@ fn regrets_are_those_of_the_numpy_implementation() {
     ];
     let names = figures.map(|figure| figure.0.to_string());
     let study = study("paper-auction", |document| {
-        document.choose_policies(&names, "test")
+        document.choose_policies(&names, "test");
     });
     let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
     for ((policy, regret), (name, mean, error)) in

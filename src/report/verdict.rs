@@ -115,9 +115,9 @@ impl Panel {
             Growth::Unclear
         };
         let text = format!(
-            "{name}: {}, slope {:.2} ({error:.2})",
+            "{name}: {}, slope {}",
             growth.word(),
-            slope.mean
+            regret_cells(&self.regrets[i])[3]
         );
         (growth, text)
     }
