@@ -19,20 +19,17 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap()
 }
 
+/// The paper's auction with four policies.
+fn simulate_auction(folder: &Path, args: &str) {
+    let policies = "--policy mimic-opt-dp --policy clairvoyant --policy myopic --policy random";
+    let line = format!("simulate --quiet {policies} {args}");
+    cbwk_ok(folder, &line.split(' ').collect::<Vec<_>>());
+}
+
 /// Two results folders: the paper's auction, and one with a hostile name and two steps of random budgets.
 fn two_folders() -> (TempDir, PathBuf) {
     let folder = tempdir().unwrap();
-    let auction = [
-        "simulate",
-        "--out",
-        "a",
-        "--replications",
-        "4",
-        "--episodes",
-        "40",
-        "--quiet",
-    ];
-    cbwk_ok(folder.path(), &auction);
+    simulate_auction(folder.path(), "--out a --replications 4 --episodes 40");
     let study = format!(
         "[study]\nepisodes = 30\nhorizon = 7\nreplications = 3\n[budget]\nkind = \"cycle\"\nvalues = [1, 3]\n\
          [application]\nkind = \"pricing\"\nprices = [1, 2]\n[contexts]\nkind = \"box\"\nlow = [0.0]\nhigh = [1.0]\n\
@@ -252,17 +249,7 @@ fn a_report_of_30_000_episodes_is_small_and_quick() {
 #[test]
 fn wrong_folders_and_damaged_files_are_named() {
     let folder = tempdir().unwrap();
-    let simulate = [
-        "simulate",
-        "--out",
-        "o",
-        "--replications",
-        "2",
-        "--episodes",
-        "4",
-        "--quiet",
-    ];
-    cbwk_ok(folder.path(), &simulate);
+    simulate_auction(folder.path(), "--out o --replications 2 --episodes 4");
     fs::create_dir(folder.path().join("empty")).unwrap();
     let fails = |args: &[&str], start: &str| {
         let output = cbwk(folder.path(), args);
