@@ -18,21 +18,15 @@ pub const LARGE: Size = Size {
     actions: 16,
 };
 
-pub fn run(c: &mut Criterion, roofline: Roofline, lines: &mut Vec<String>) {
+pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let mut group = Group::new(c, "dense");
-    large(
-        &mut group,
-        LARGE,
-        rayon::current_num_threads(),
-        roofline,
-        lines,
-    );
+    large(&mut group, LARGE, rayon::current_num_threads(), lines);
     // Short runs on one thread, of which some are undisturbed on any machine.
     let short = Size {
         contexts: 500,
         ..LARGE
     };
-    large(&mut group, short, 1, roofline, lines);
+    large(&mut group, short, 1, lines);
     small(&mut group, lines);
     merged(&mut group, lines);
 }
@@ -41,14 +35,12 @@ fn solver(terms: Terms) -> Cpu {
     Cpu::new(Some(Strategy::Dense), terms)
 }
 
-fn large(
-    group: &mut Group,
-    size: Size,
-    threads: usize,
-    roofline: Roofline,
-    lines: &mut Vec<String>,
-) {
-    let roofline = roofline.times(threads);
+fn large(group: &mut Group, size: Size, threads: usize, lines: &mut Vec<String>) {
+    let roofline = Roofline::of_cores(threads);
+    lines.push(format!(
+        "roofline of {threads} threads: {:.2e} candidates/s with fma, max (the solver's operations); {:.2e} with mul, sub, max",
+        roofline.fma_max, roofline.mul_sub_max
+    ));
     let instance = size.table();
     let sample = ContextSample::of_law(&instance, false).expect("a finite law");
     let coefficients = coefficients(&sample);
@@ -62,11 +54,11 @@ fn large(
         let Some(seconds) = best else { continue };
         let computed = candidates_within_reach(&problem) / seconds;
         lines.push(format!(
-            "dense {} {name}, {threads} threads: {seconds:.5} s; {:.2e} candidates/s with those out of reach, {computed:.2e} without = {:.0}% of mul-sub-max, {:.0}% of fma-max",
+            "dense {} {name}, {threads} threads: {seconds:.5} s; {:.2e} candidates/s with those out of reach, {computed:.2e} without = {:.0}% of fma-max, {:.0}% of mul-sub-max",
             size.id(),
             problem.candidates() as f64 / seconds,
-            100.0 * computed / roofline.mul_sub_max,
             100.0 * computed / roofline.fma_max,
+            100.0 * computed / roofline.mul_sub_max,
         ));
         times.push(seconds);
     }

@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use roofline::Roofline;
 
 /// A group of benches whose best times are kept.
 pub struct Group<'a>(BenchmarkGroup<'a, WallTime>);
@@ -63,15 +62,8 @@ impl<'a> Group<'a> {
 
 fn main() {
     let mut c = Criterion::default().configure_from_args();
-    let roofline = Roofline::of_one_core();
-    let mut lines = vec![
-        format!("threads: {}", rayon::current_num_threads()),
-        format!(
-            "roofline of one core: {:.2e} candidates/s with mul, sub, max (the solver's operations); {:.2e} with fma, max",
-            roofline.mul_sub_max, roofline.fma_max
-        ),
-    ];
-    dense::run(&mut c, roofline, &mut lines);
+    let mut lines = vec![format!("threads: {}", rayon::current_num_threads())];
+    dense::run(&mut c, &mut lines);
     structured::run(&mut c, &mut lines);
     bounds::run(&mut c, &mut lines);
     gpu::run(&mut c, &mut lines);

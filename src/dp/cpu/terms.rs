@@ -26,6 +26,8 @@ pub(super) trait Term:
     fn of(x: f64) -> Self;
     /// Widens.
     fn wide(self) -> f64;
+    /// addend - self * factor with one rounding.
+    fn fused(self, factor: Self, addend: Self) -> Self;
     /// A table in this type.
     fn table(values: &[f64]) -> Cow<'_, [Self]>;
 }
@@ -41,6 +43,11 @@ impl Term for f64 {
     #[inline]
     fn wide(self) -> f64 {
         self
+    }
+
+    #[inline(always)]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        (-self).mul_add(factor, addend)
     }
 
     fn table(values: &[f64]) -> Cow<'_, [Self]> {
@@ -59,6 +66,11 @@ impl Term for f32 {
     #[inline]
     fn wide(self) -> f64 {
         f64::from(self)
+    }
+
+    #[inline(always)]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        (-self).mul_add(factor, addend)
     }
 
     fn table(values: &[f64]) -> Cow<'_, [Self]> {
