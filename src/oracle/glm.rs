@@ -11,18 +11,16 @@
 //! The paper writes the norm without the root; it is meant with it. f is the identity (linear link, kappa = 1, mu_hat in
 //! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
 
-use std::ops::Range;
-
 use nalgebra::{DMatrix, DVector};
 
 use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic::least_slope;
-use super::newton;
-use super::{Bounds, LabeledData, Oracle};
-use crate::dp::{BoundParameters, ContextSample, Link};
-use crate::model::{Context, Instance};
+use super::regression::Regression;
+use super::{LabeledData, newton};
+use crate::dp::Link;
+use crate::model::Instance;
 
 /// Parameters of the oracle; those that are set are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,8 +90,8 @@ impl Glm {
     }
 }
 
-impl Oracle for Glm {
-    fn fit(&mut self, data: &LabeledData, delta: f64) {
+impl Regression for Glm {
+    fn refit(&mut self, data: &LabeledData, delta: f64) {
         self.design.take_in(data, &self.action_values);
         if data.is_empty() {
             return;
@@ -106,40 +104,11 @@ impl Oracle for Glm {
         self.fitted = Some(Ellipsoid::new(link, self.estimate.clone(), v, scale));
     }
 
-    fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        match &self.fitted {
-            Some(fitted) => fitted.bounds(context.features, &self.action_values, out),
-            None => out.fill(Bounds::UNKNOWN),
-        }
+    fn action_values(&self) -> &[f64] {
+        &self.action_values
     }
 
-    fn estimate(&self, context: &Context, out: &mut [f64]) {
-        match &self.fitted {
-            Some(fitted) => fitted.estimate(context.features, &self.action_values, out),
-            None => out.fill(0.5),
-        }
-    }
-
-    fn bulk_bounds(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        match &self.fitted {
-            Some(fitted) => {
-                let features = sample.features_of(entries);
-                fitted.bulk_bounds(features, &self.action_values, ucb, lcb);
-            }
-            None => {
-                ucb.fill(Bounds::UNKNOWN.ucb);
-                lcb.fill(Bounds::UNKNOWN.lcb);
-            }
-        }
-    }
-
-    fn bound_parameters(&self) -> Option<BoundParameters> {
-        Some(self.fitted.as_ref()?.parameters(&self.action_values))
+    fn fitted(&self) -> Option<&Ellipsoid> {
+        self.fitted.as_ref()
     }
 }

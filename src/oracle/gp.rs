@@ -71,9 +71,6 @@ impl Oracle for GaussianProcess {
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        if self.posterior.is_empty() {
-            return out.fill(Bounds::UNKNOWN);
-        }
         self.posterior.bounds(context.features, self.radius, out);
     }
 

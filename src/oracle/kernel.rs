@@ -81,9 +81,6 @@ impl Oracle for KernelOracle {
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        if self.posterior.is_empty() {
-            return out.fill(Bounds::UNKNOWN);
-        }
         self.posterior.bounds(context.features, self.radius, out);
     }
 

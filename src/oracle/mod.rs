@@ -16,6 +16,7 @@ mod neural;
 mod newton;
 mod posterior;
 mod projection;
+mod regression;
 mod sigmoids;
 mod spec;
 

@@ -84,7 +84,7 @@ impl Posterior {
     }
 
     /// Whether there is no data yet.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.factor.is_empty()
     }
 
@@ -126,8 +126,11 @@ impl Posterior {
         }
     }
 
-    /// mean +- `radius` * deviation of all actions in one context.
+    /// mean +- `radius` * deviation of all actions in one context; unknown without data.
     pub fn bounds(&self, features: &[f64], radius: f64, out: &mut [Bounds]) {
+        if self.is_empty() {
+            return out.fill(Bounds::UNKNOWN);
+        }
         self.for_each_action(features, |action, column| {
             out[action] = Bounds::around(column.mean, radius * column.deviation());
         });

@@ -1,0 +1,64 @@
+//! What the regressions `glm` and `logistic` share: once fitted, all they say comes from an ellipsoid.
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use super::ellipsoid::Ellipsoid;
+use super::{Bounds, LabeledData, Oracle};
+use crate::dp::{BoundParameters, ContextSample};
+use crate::model::Context;
+
+/// A regression on phi = (theta, action value).
+pub(super) trait Regression: Debug + Send + Sync {
+    /// Learns from all of `data` at confidence `delta`.
+    fn refit(&mut self, data: &LabeledData, delta: f64);
+
+    /// The last entry of phi, by action.
+    fn action_values(&self) -> &[f64];
+
+    /// What was fitted, where there were data.
+    fn fitted(&self) -> Option<&Ellipsoid>;
+}
+
+impl<R: Regression> Oracle for R {
+    fn fit(&mut self, data: &LabeledData, delta: f64) {
+        self.refit(data, delta);
+    }
+
+    fn bounds(&self, context: &Context, out: &mut [Bounds]) {
+        match self.fitted() {
+            Some(fitted) => fitted.bounds(context.features, self.action_values(), out),
+            None => out.fill(Bounds::UNKNOWN),
+        }
+    }
+
+    fn estimate(&self, context: &Context, out: &mut [f64]) {
+        match self.fitted() {
+            Some(fitted) => fitted.estimate(context.features, self.action_values(), out),
+            None => out.fill(0.5),
+        }
+    }
+
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        match self.fitted() {
+            Some(fitted) => {
+                let features = sample.features_of(entries);
+                fitted.bulk_bounds(features, self.action_values(), ucb, lcb);
+            }
+            None => {
+                ucb.fill(Bounds::UNKNOWN.ucb);
+                lcb.fill(Bounds::UNKNOWN.lcb);
+            }
+        }
+    }
+
+    fn bound_parameters(&self) -> Option<BoundParameters> {
+        Some(self.fitted()?.parameters(self.action_values()))
+    }
+}
