@@ -93,6 +93,64 @@ fn a_sweep_has_a_folder_per_point_and_an_overview() {
     cbwk_ok(folder.path(), &["solve", "s.toml"]);
 }
 
+/// Values written alike get folders of their own; an occupied point is found before the first runs; an option for a
+/// swept key is refused.
+#[test]
+fn points_of_a_sweep_never_share_a_folder() {
+    let folder = tempdir().unwrap();
+    let (study, _) = SWEEP.split_once("[sweep]").unwrap();
+    let oracles = "[sweep]\n\"policies.mimic-opt-dp.oracle\" = [{ kind = \"armed\" }, { kind = \"known\" }]\n";
+    fs::write(folder.path().join("t.toml"), format!("{study}{oracles}")).unwrap();
+    let seeds = format!("{study}[sweep]\nstudy.seed = [1, 1, 2]\n");
+    fs::write(folder.path().join("s.toml"), seeds).unwrap();
+    for (file, points) in [
+        ("t", vec!["oracle=table-1", "oracle=table-2"]),
+        ("s", vec!["seed=1", "seed=1-2", "seed=2"]),
+    ] {
+        cbwk_ok(
+            folder.path(),
+            &[
+                "simulate",
+                &format!("{file}.toml"),
+                "--out",
+                file,
+                "--quiet",
+            ],
+        );
+        for point in points {
+            assert!(
+                folder
+                    .path()
+                    .join(file)
+                    .join(point)
+                    .join("run.json")
+                    .is_file(),
+                "{point}"
+            );
+        }
+    }
+    let episodes = |point: &str| read(&folder.path().join("t").join(point), "episodes.csv");
+    assert_ne!(episodes("oracle=table-1"), episodes("oracle=table-2"));
+    fs::create_dir_all(folder.path().join("u/seed=2")).unwrap();
+    fs::write(folder.path().join("u/seed=2/run.json"), "").unwrap();
+    let refused = cbwk(
+        folder.path(),
+        &["simulate", "s.toml", "--out", "u", "--quiet"],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(!folder.path().join("u/seed=1/run.json").exists());
+    let both = cbwk(
+        folder.path(),
+        &["simulate", "s.toml", "--out", "v", "--seed", "7"],
+    );
+    assert_eq!(both.status.code(), Some(2));
+    let message = String::from_utf8(both.stderr).unwrap();
+    assert!(
+        message.contains("--seed") && message.contains("study.seed"),
+        "{message}"
+    );
+}
+
 #[test]
 fn mistakes_in_a_sweep_are_found_before_anything_runs() {
     let folder = tempdir().unwrap();

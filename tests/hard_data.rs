@@ -98,7 +98,7 @@ fn oracles() -> Vec<(OracleSpec, bool)> {
             false,
         ),
         (gp(Some(2.5), 0.25), false),
-        (gp(Some(1.7), 1e-12), false),
+        (gp(Some(1.7), 2e-9), false),
         (neural(true, 0.1), true),
         (neural(false, 1e-12), true),
     ]

@@ -8,10 +8,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::{Format, MachineArgs, SimulateArgs};
 use super::{machine, sweep};
 use crate::dp::{Backend, BackendError, Report};
-use crate::error::OutputError;
+use crate::error::{InputError, OutputError};
 use crate::report::{self, GrowingFile, ResultsFolder, json};
 use crate::sim::{self, FinishedWave, Observer, Outcome, RegretSummary, RunError};
-use crate::study::{Document, Study};
+use crate::study::{Document, Study, Sweep};
 
 /// Runs the command.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
@@ -19,6 +19,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let mut document = machine::open_study(args.study.as_deref(), args.preset.as_deref())?;
     apply_overrides(args, &mut document);
     if let Some(sweep) = document.sweep()? {
+        refuse_swept(args, &sweep)?;
         return sweep::simulate_all(args, &sweep);
     }
     let study = Study::from_document(&document)?;
@@ -172,6 +173,32 @@ impl Watcher {
             RunError::Output(error) => error.into(),
         }
     }
+}
+
+/// An option and a sweep of the same key cannot both be meant.
+fn refuse_swept(args: &SimulateArgs, sweep: &Sweep) -> Result<(), InputError> {
+    let options = [
+        ("--episodes", "study.episodes", args.episodes.is_some()),
+        ("--horizon", "study.horizon", args.horizon.is_some()),
+        (
+            "--replications",
+            "study.replications",
+            args.replications.is_some(),
+        ),
+        ("--seed", "study.seed", args.seed.is_some()),
+        ("--delta", "study.delta", args.delta.is_some()),
+        ("--budget", "budget", args.budget.is_some()),
+    ];
+    for (option, key, given) in options {
+        let swept = sweep.keys.iter().find(|swept| swept.starts_with(key));
+        if let (Some(swept), true) = (swept, given) {
+            return Err(InputError::Option {
+                option: option.into(),
+                message: format!("found with a sweep of `{swept}`; accepted: one of them"),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn apply_overrides(args: &SimulateArgs, document: &mut Document) {

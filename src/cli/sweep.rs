@@ -6,10 +6,10 @@ use std::time::Instant;
 use super::args::{Format, SimulateArgs};
 use super::machine;
 use super::simulate::{run_study, seconds};
-use crate::error::InputError;
+use crate::error::{InputError, OutputError};
 use crate::report::ResultsFolder;
 use crate::report::overview::{self, PointResult};
-use crate::study::{Study, Sweep};
+use crate::study::{Study, Sweep, SweepPoint};
 
 /// Runs every point; all are checked before the first starts.
 pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
@@ -19,19 +19,25 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
         .iter()
         .map(|point| Study::from_document(&point.document))
         .collect::<Result<_, InputError>>()?;
+    for study in &studies {
+        machine::check_strategy(&args.machine, &study.instance)?;
+    }
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
         None => ResultsFolder::prepare_default(&studies[0].name)?,
     };
+    let inner = |point: &SweepPoint| folder.inner(&point.label, args.force);
+    let folders = sweep.points.iter().map(inner);
+    let folders: Vec<ResultsFolder> = folders.collect::<Result<_, OutputError>>()?;
     let threads = machine::start_threads(&args.machine)?;
     let mut results = Vec::new();
     let mut runs = Vec::new();
     for (number, (point, study)) in sweep.points.iter().zip(&studies).enumerate() {
         let place = format!("point {} of {}: {}", number + 1, studies.len(), point.label);
         machine::note(&args.machine, &place);
-        let inner = folder.inner(&point.label, args.force)?;
-        let finished = run_study(study, &inner, backend.as_mut(), &args.machine, threads)?;
+        let inner = &folders[number];
+        let finished = run_study(study, inner, backend.as_mut(), &args.machine, threads)?;
         let policies = finished.outcome.policies.iter().map(|p| p.name.clone());
         results.push(PointResult {
             point,

@@ -94,7 +94,8 @@ impl OracleSpec {
                         "finite, grid or file contexts for gp (kernel takes any)",
                     ));
                 }
-                positive("lambda", parameters.lambda)?;
+                // Below this, rounding errors of the kernel count for more than the noise.
+                at_least("lambda", parameters.lambda, 1e-9)?;
                 optional("beta", parameters.beta)?;
                 positive("radius_scale", parameters.radius_scale)?;
             }
@@ -102,6 +103,10 @@ impl OracleSpec {
                 positive("lambda", parameters.lambda)?;
                 positive("gamma", parameters.gamma)?;
                 positive("step_size", parameters.step_size)?;
+                if parameters.step_size > 100.0 {
+                    let field = format!("{field}.step_size");
+                    return Err(Invalid::new(field, parameters.step_size, "at most 100"));
+                }
                 positive("radius_scale", parameters.radius_scale)?;
                 parameters.check_shape(field, instance)?;
             }

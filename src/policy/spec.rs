@@ -306,10 +306,14 @@ impl PolicyConfig {
                 reserved, oracle, ..
             } => {
                 let rows = reserved.rows_after(place.episodes);
-                let contexts = rows * horizon;
+                let arrivals = rows * horizon;
+                let contexts = match instance.contexts().is_finite() {
+                    true => arrivals.min(instance.contexts().support().len() * horizon),
+                    false => arrivals,
+                };
                 let observations = place.episodes.saturating_sub(rows) * horizon;
                 // Vectors double as they grow; the backend's own scratch is a table or two.
-                2 * (contexts * per_context + observations * per_observation)
+                2 * (arrivals * 20 + contexts * per_context + observations * per_observation)
                     + oracle.bytes(instance, observations, contexts)
                     + 4 * table
             }

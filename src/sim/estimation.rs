@@ -53,7 +53,8 @@ impl EstimationStudy {
     /// The slope of ln(root mean squared error) on ln M, with a jackknife error over repeats; -1/2 is the law.
     pub fn slope(&self) -> Option<MeanAndError> {
         let repeats = self.sizes.first()?.estimates.len();
-        if self.sizes.len() < 2 || repeats < 2 {
+        let exact = |size: &SampleSize| size.estimates.iter().all(|x| *x == self.opt);
+        if self.sizes.len() < 2 || repeats < 2 || self.sizes.iter().any(exact) {
             return None;
         }
         let without = |left_out: Option<usize>| {

@@ -7,6 +7,8 @@
 //! policies.mimic-opt-dp.initial_rows = [0, 50]   # a policy by name, or all of a kind; "policies[1].initial_rows" by place
 //! ```
 
+use std::collections::HashSet;
+
 use super::document::{Document, Item, Node};
 use super::section::nearest;
 use crate::error::InputError;
@@ -67,8 +69,10 @@ impl Document {
         };
         let names = short_names(&keys);
         let points = (0..count).map(|number| point(&base, &keys, &names, number));
+        let mut points: Vec<SweepPoint> = points.collect::<Result<_, _>>()?;
+        number_equal_labels(&mut points);
         Ok(Some(Sweep {
-            points: points.collect::<Result<_, _>>()?,
+            points,
             keys: keys.into_iter().map(|key| key.path).collect(),
         }))
     }
@@ -117,6 +121,17 @@ fn flatten(
     }
 }
 
+/// Every point has a folder of its own, also where values are written alike.
+fn number_equal_labels(points: &mut [SweepPoint]) {
+    let mut taken = HashSet::new();
+    for point in points {
+        let numbered = (2..).map(|i| format!("{}-{i}", point.label));
+        let free = std::iter::once(point.label.clone()).chain(numbered);
+        let label = free.into_iter().find(|label| taken.insert(label.clone()));
+        point.label = label.expect("there is always a next number");
+    }
+}
+
 /// The last parts of the paths where they differ, the whole paths elsewhere.
 fn short_names(keys: &[Key]) -> Vec<String> {
     let last = |key: &Key| key.path.rsplit('.').next().unwrap_or(&key.path).to_string();
@@ -140,9 +155,13 @@ fn point(
     let mut block: usize = keys.iter().map(|key| key.values.len()).product();
     for (key, name) in keys.iter().zip(names) {
         block /= key.values.len();
-        let item = &key.values[number / block % key.values.len()];
+        let place = number / block % key.values.len();
+        let item = &key.values[place];
         document.put(&key.path, item)?;
-        let text = item.node.compact();
+        let text = match item.node {
+            Node::Table(_) => format!("table {}", place + 1),
+            _ => item.node.compact(),
+        };
         labels.push(format!("{name}={}", for_folder(&text)));
         values.push(SweepValue {
             number: match item.node {

@@ -58,6 +58,8 @@ impl Results {
                 let unfinished = file("episodes.csv.partial").is_file();
                 let why = if unfinished {
                     "an unfinished run"
+                } else if file("overview.csv").is_file() {
+                    "a sweep, whose points are the folders in it"
                 } else {
                     "not a results folder"
                 };

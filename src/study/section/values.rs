@@ -195,6 +195,9 @@ impl<'d> Section<'d> {
         let Node::Text(text) = &item.node else {
             return Err(self.wrong(item, &self.field(key), "a text in quotes"));
         };
+        if text.trim().is_empty() || text.contains(char::is_control) {
+            return Err(self.wrong(item, &self.field(key), "a text of one line"));
+        }
         self.record(key, text.clone());
         Ok(Some(text.clone()))
     }
