@@ -111,8 +111,9 @@ fn add_scaled(sums: &mut [f64], column: &[f64], scale: f64) {
     }
 }
 
+/// The inner product.
 #[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
     let (xs, x_rest) = x.as_chunks::<LANES>();
     let (ys, y_rest) = y.as_chunks::<LANES>();

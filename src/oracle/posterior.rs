@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use multiversion::multiversion;
 use rayon::prelude::*;
 
+use super::design::dot;
 use super::{Bounds, LabeledData};
 use crate::model::{Instance, Kernel};
 
@@ -232,19 +233,6 @@ const BLOCK: usize = 16;
 
 fn bits(features: &[f64]) -> Vec<u64> {
     features.iter().map(|x| x.to_bits()).collect()
-}
-
-/// The inner product in eight running sums, the same bits on every instruction set.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a, a_end) = a.as_chunks::<8>();
-    let (b, b_end) = b.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for (a, b) in a.iter().zip(b) {
-        add_products(&mut sums, a, b);
-    }
-    let end: f64 = a_end.iter().zip(b_end).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + end
 }
 
 /// The inner products of two rows with four columns, all of one length.

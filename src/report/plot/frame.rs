@@ -29,22 +29,27 @@ pub(super) fn style(series: &Series, place: usize) -> (&'static str, &'static st
     (COLOURS[colour % COLOURS.len()], DASHES[dash % DASHES.len()])
 }
 
-/// Starts the picture: everything but the series and the legend.
-pub(super) fn open(chart: &Chart, x: &Axis, y: &Axis) -> String {
+/// A white page of a size, not closed yet; `title` is escaped.
+pub(super) fn page(width: f64, height: f64, title: &str) -> String {
     let mut svg = String::new();
-    let title = escape(&chart.title);
-    let height = height(chart);
     put(
         &mut svg,
         format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\">"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\">"
         ),
     );
     put(&mut svg, format_args!("<title>{title}</title>"));
     put(
         &mut svg,
-        format_args!("<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>"),
+        format_args!("<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>"),
     );
+    svg
+}
+
+/// Starts the picture: everything but the series and the legend.
+pub(super) fn open(chart: &Chart, x: &Axis, y: &Axis) -> String {
+    let title = escape(&chart.title);
+    let mut svg = page(WIDTH, height(chart), &title);
     put(
         &mut svg,
         format_args!(

@@ -2,7 +2,7 @@
 
 use super::Scale;
 use super::axis::{Axis, Ends};
-use super::frame::{escape, put, shorten};
+use super::frame::{escape, page, put, shorten};
 use super::ramp::colour;
 use crate::sim::{Offer, OfferMap};
 
@@ -38,19 +38,7 @@ impl HeatMap<'_> {
     pub fn svg(&self) -> String {
         let rows = self.panels.len().div_ceil(2);
         let height = TOP + 24.0 + rows as f64 * (PANEL.1 + GAP.1) + 10.0;
-        let title = escape(&self.title);
-        let mut svg = String::new();
-        put(
-            &mut svg,
-            format_args!(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\">"
-            ),
-        );
-        put(&mut svg, format_args!("<title>{title}</title>"));
-        put(
-            &mut svg,
-            format_args!("<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>"),
-        );
+        let mut svg = page(WIDTH, height, &escape(&self.title));
         text(
             &mut svg,
             (LEFT, 30.0),
