@@ -33,30 +33,29 @@
 //!
 //! # What to read next
 //!
-//! Data flows one way: [`cli`] -> [`study`] -> [`sim`] -> [`policy`] -> ([`oracle`] fit -> [`dp`] solve) -> decisions ->
+//! Data flows one way: [`config`] -> [`experiment`] -> [`policy`] -> ([`oracle`] fit -> [`dp`] solve) -> decisions ->
 //! regret -> [`report`]. Start with [`policy::MimicOptDp`] (Algorithm 1) and [`dp::cpu::Dense`] (Algorithm 2).
 //!
 //! ```
 //! use cbwk_gpu::dp::cpu::Dense;
-//! use cbwk_gpu::sim;
-//! use cbwk_gpu::study::{Document, Study, preset};
+//! use cbwk_gpu::experiment;
+//! use cbwk_gpu::config::{Document, Study, preset};
 //!
 //! let text = preset("paper-auction").unwrap().text;
 //! let mut document = Document::parse("paper-auction.toml".as_ref(), text)?;
 //! document.set_whole("study", "replications", 2, "--replications");
 //! let study = Study::from_document(&document)?;
-//! let outcome = sim::run(&study, &mut Dense, &mut ())?;
+//! let outcome = experiment::run(&study, &mut Dense, &mut ())?;
 //! assert!((outcome.optimum.table.start(5) - 9.214368).abs() < 1e-6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod cli;
+pub mod config;
 pub mod dp;
 pub mod error;
+pub mod experiment;
 pub mod fluid;
 pub mod model;
 pub mod oracle;
 pub mod policy;
 pub mod report;
-pub mod sim;
-pub mod study;

@@ -1,5 +1,7 @@
 //! The `cbwk-gpu` command.
 
+mod cli;
+
 fn main() -> std::process::ExitCode {
-    cbwk_gpu::cli::main()
+    cli::main()
 }

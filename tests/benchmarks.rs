@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::experiment::{self, World};
 use cbwk_gpu::fluid::{Cut, Program, Search, Ties};
 use cbwk_gpu::model::{Context, Instance};
 use cbwk_gpu::oracle::{Armed, Known};
 use cbwk_gpu::policy::{LogisticUcb1, Policy, SquareCbwk, SquareSettings, inverse_gap_weighting};
-use cbwk_gpu::sim::{self, World};
 use common::{rng, study, table_instance};
 use rand::RngExt;
 
@@ -253,7 +253,7 @@ fn square_cbwk_keeps_its_promises_at_every_step() {
                 instance: Arc::clone(&instance),
                 steps: 0,
             };
-            let mut world = World::new(&instance, &sim::Streams::new(3), 0);
+            let mut world = World::new(&instance, &experiment::Streams::new(3), 0);
             for episode in 1..=10 {
                 policy.start_episode(episode, shape.budget);
                 world.play(&instance, &mut policy, shape.budget);
@@ -338,15 +338,15 @@ fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
 /// on the starting budget and is not evaluated.
 #[test]
 fn the_fluid_policy_earns_what_its_plan_says() {
-    let text = cbwk_gpu::study::preset("paper-auction").unwrap().text;
+    let text = cbwk_gpu::config::preset("paper-auction").unwrap().text;
     let start = text.find("[[policies]]").unwrap();
     let text = format!(
         "{}[[policies]]\nkind = \"fluid\"\n[[policies]]\nkind = \"fluid\"\nname = \"fixed\"\nresolve = false\n",
         &text[..start]
     );
-    let document = cbwk_gpu::study::Document::parse("fluid.toml".as_ref(), &text).unwrap();
-    let study = cbwk_gpu::study::Study::from_document(&document).unwrap();
-    let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
+    let document = cbwk_gpu::config::Document::parse("fluid.toml".as_ref(), &text).unwrap();
+    let study = cbwk_gpu::config::Study::from_document(&document).unwrap();
+    let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
     let opt = outcome.optimum.table.start(5);
     let expected = outcome.policies[0].episodes[0][0].expected.unwrap();
     assert!(
@@ -374,7 +374,7 @@ fn regrets_are_those_of_the_numpy_implementation() {
     let study = study("paper-auction", |document| {
         document.choose_policies(&names, "test");
     });
-    let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
+    let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
     for ((policy, regret), (name, mean, error)) in
         outcome.policies.iter().zip(outcome.regrets()).zip(figures)
     {

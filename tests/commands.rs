@@ -244,7 +244,7 @@ fn overrides_and_formats_work() {
 fn presets_are_listed_and_each_is_a_valid_study() {
     let folder = tempdir().unwrap();
     let list = cbwk_ok(folder.path(), &["presets"]);
-    for preset in cbwk_gpu::study::PRESETS {
+    for preset in cbwk_gpu::config::PRESETS {
         assert!(list.contains(preset.name));
         assert!(preset.title().len() > 20);
         let text = cbwk_ok(folder.path(), &["presets", preset.name]);

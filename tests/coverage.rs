@@ -9,8 +9,8 @@ mod common;
 
 use std::path::Path;
 
-use cbwk_gpu::sim::{Coverage, CoverageSetting, Streams, coverage};
-use cbwk_gpu::study::{Document, Study};
+use cbwk_gpu::config::{Document, Study};
+use cbwk_gpu::experiment::{Coverage, CoverageSetting, Streams, coverage};
 
 const DELTA: f64 = 0.1;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::{Auto, Backend, BackendError, CostLine, Problem, ValueTable};
-use cbwk_gpu::sim::{self, FinishedWave, Observer, RunError};
+use cbwk_gpu::experiment::{self, FinishedWave, Observer, RunError};
 use common::study;
 
 /// A backend that fails after some solves.
@@ -57,7 +57,7 @@ fn auto_goes_on_after_a_fault_and_loses_nothing() {
         document.set_whole("study", "episodes", 12, "test");
         document.set_whole("study", "replications", 4, "test");
     });
-    let expected = sim::run(&study, &mut Dense, &mut ()).unwrap();
+    let expected = experiment::run(&study, &mut Dense, &mut ()).unwrap();
     for error in faults() {
         let warnings = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&warnings);
@@ -69,7 +69,7 @@ fn auto_goes_on_after_a_fault_and_loses_nothing() {
                 heard.lock().unwrap().push(text.to_string());
             },
         );
-        let outcome = sim::run(&study, &mut auto, &mut ()).unwrap();
+        let outcome = experiment::run(&study, &mut auto, &mut ()).unwrap();
         for (mine, theirs) in outcome.policies.iter().zip(&expected.policies) {
             assert_eq!(mine.episodes, theirs.episodes);
         }
@@ -105,7 +105,7 @@ fn a_fault_elsewhere_ends_the_study_after_its_finished_waves() {
             error: error.clone(),
         };
         let mut waves = Waves::default();
-        let ended = sim::run(&study, &mut failing, &mut waves).unwrap_err();
+        let ended = experiment::run(&study, &mut failing, &mut waves).unwrap_err();
         assert!(matches!(ended, RunError::Backend(found) if found == error));
         assert_eq!(waves.0, [("random".to_string(), 4)]);
     }

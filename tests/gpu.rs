@@ -8,8 +8,8 @@ use cbwk_gpu::dp::gpu::limits::Limits;
 use cbwk_gpu::dp::{
     Backend, BackendError, Coefficients, ContextSample, Link, PlanRequest, Problem,
 };
+use cbwk_gpu::experiment;
 use cbwk_gpu::oracle::{GlmParameters, LabeledData, LogisticParameters, OracleSpec};
-use cbwk_gpu::sim;
 use common::{Shape, random_bounds, random_instance, relative_difference, rng, say, study};
 use rand::RngExt;
 
@@ -325,9 +325,9 @@ fn studies_on_the_gpu_decide_as_on_the_cpu() {
             document.set_whole("study", "episodes", episodes, "test");
             document.set_whole("study", "replications", replications, "test");
         });
-        let on_cpu = sim::run(&study, &mut Dense, &mut ()).unwrap();
-        let on_gpu = sim::run(&study, &mut gpu as &mut dyn Backend, &mut ()).unwrap();
-        let outcomes = |o: &sim::Outcome| -> Vec<(f64, u32)> {
+        let on_cpu = experiment::run(&study, &mut Dense, &mut ()).unwrap();
+        let on_gpu = experiment::run(&study, &mut gpu as &mut dyn Backend, &mut ()).unwrap();
+        let outcomes = |o: &experiment::Outcome| -> Vec<(f64, u32)> {
             o.policies[0]
                 .episodes
                 .iter()
@@ -345,7 +345,7 @@ fn studies_on_the_gpu_decide_as_on_the_cpu() {
             cpu.len()
         ));
         assert!(share <= 0.001 * 24.0);
-        let last = |o: &sim::Outcome| o.regrets()[0].cumulative.last().unwrap().mean;
+        let last = |o: &experiment::Outcome| o.regrets()[0].cumulative.last().unwrap().mean;
         let (x, y) = (last(&on_cpu), last(&on_gpu));
         assert!((x - y).abs() <= 0.01 * x.abs(), "{name}: {x} and {y}");
     }

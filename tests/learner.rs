@@ -8,10 +8,10 @@ use std::sync::Arc;
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::{Backend, ValueTable};
+use cbwk_gpu::experiment::{self, Purpose, Streams};
 use cbwk_gpu::model::{ContextRows, Instance};
 use cbwk_gpu::oracle::{LogisticParameters, OracleSpec};
 use cbwk_gpu::policy::{InitialRows, Plan, Policy, PolicySpec, PolicyStreams, Workplace};
-use cbwk_gpu::sim::{self, Purpose, Streams};
 use common::study;
 
 const T: usize = 200;
@@ -258,7 +258,7 @@ fn studies_have_the_regret_of_the_numpy_implementation() {
     for name in ["paper-auction", "paper-pricing"] {
         let compared = ["mimic-opt-dp", "myopic", "random"].map(String::from);
         let study = study(name, |document| document.choose_policies(&compared, "test"));
-        let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
+        let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
         for (policy, regret) in outcome.policies.iter().zip(outcome.regrets()) {
             let Some(figure) = figures.iter().find(|f| (f.0, f.1) == (name, &policy.name)) else {
                 continue;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::experiment::{self, Optimum, Purpose, Streams};
 use cbwk_gpu::model::Instance;
-use cbwk_gpu::sim::{self, Optimum, Purpose, Streams};
 use common::{Shape, random_instance, rng, study, table_instance};
 
 fn exact(instance: Instance) -> Optimum {
@@ -275,13 +275,13 @@ fn the_fluid_bound_is_never_below_the_optimum() {
 /// preset), on every preset; on the continuous one, within the estimate's own error too.
 #[test]
 fn monte_carlo_reward_of_the_clairvoyant_is_opt() {
-    for preset in cbwk_gpu::study::PRESETS {
+    for preset in cbwk_gpu::config::PRESETS {
         let study = study(preset.name, |document| {
             document.set_whole("study", "episodes", 100, "test");
             document.set_whole("study", "replications", 100, "test");
             document.choose_policies(&["clairvoyant".into()], "test");
         });
-        let outcome = sim::run(&study, &mut Dense, &mut ()).unwrap();
+        let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
         let last = outcome.regrets()[0].cumulative[99];
         let estimate_error = outcome.optimum.estimate.as_ref().map_or(0.0, |estimate| {
             outcome

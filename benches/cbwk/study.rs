@@ -3,9 +3,9 @@
 use std::hint::black_box;
 use std::path::Path;
 
+use cbwk_gpu::config::{Document, Study, preset};
 use cbwk_gpu::dp::cpu::Cpu;
-use cbwk_gpu::sim;
-use cbwk_gpu::study::{Document, Study, preset};
+use cbwk_gpu::experiment;
 use criterion::Criterion;
 
 use crate::Group;
@@ -31,7 +31,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
         for episodes in lengths {
             let study = short(name, episodes, 4);
             let best = group.best(&format!("{name}-T{episodes}-R4"), threads, || {
-                black_box(sim::run(&study, &mut Cpu::default(), &mut ()).expect("a run"));
+                black_box(experiment::run(&study, &mut Cpu::default(), &mut ()).expect("a run"));
             });
             per_episode.extend(best.map(|seconds| 1e6 * seconds / (4 * episodes) as f64));
         }

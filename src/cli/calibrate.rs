@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::args::{CalibrateArgs, Format};
 use super::machine;
-use crate::error::InputError;
-use crate::report::{self, ResultsFolder};
-use crate::sim::{Coverage, CoverageSetting, Streams, coverage, growing_sizes};
-use crate::study::Study;
+use cbwk_gpu::config::Study;
+use cbwk_gpu::error::InputError;
+use cbwk_gpu::experiment::{Coverage, CoverageSetting, Streams, coverage, growing_sizes};
+use cbwk_gpu::report::{self, ResultsFolder};
 
 /// Lines of the table.
 const SIZES: usize = 8;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::dp::gpu::{AdapterSummary, Adapters};
+use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters};
 
 /// Prints what adapters there are and what `auto` makes of them.
 pub fn devices() -> anyhow::Result<()> {

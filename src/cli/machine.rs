@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
-use crate::dp::cpu::{Cpu, Strategy, Terms};
-use crate::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
-use crate::dp::{Auto, Backend, BackendError, ContextSample};
-use crate::error::InputError;
-use crate::model::Instance;
-use crate::study::{Document, nearest_preset, preset};
+use cbwk_gpu::config::{Document, nearest_preset, preset};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
+use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
+use cbwk_gpu::dp::{Auto, Backend, BackendError, ContextSample};
+use cbwk_gpu::error::InputError;
+use cbwk_gpu::model::Instance;
 
 /// The backend asked for, ready to solve.
 pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {

@@ -16,10 +16,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::dp::BackendError;
-use crate::error::{InputError, OutputError};
-use crate::study::{PRESETS, Study, preset};
 use args::{Cli, Command};
+use cbwk_gpu::config::{PRESETS, Study, preset};
+use cbwk_gpu::dp::BackendError;
+use cbwk_gpu::error::{InputError, OutputError};
 
 /// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
 /// backend cannot run here.

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
-use crate::error::{InputError, OutputError};
-use crate::report::html::Report;
-use crate::report::results::Results;
-use crate::report::write_whole;
+use cbwk_gpu::error::{InputError, OutputError};
+use cbwk_gpu::report::html::Report;
+use cbwk_gpu::report::results::Results;
+use cbwk_gpu::report::write_whole;
 
 /// Runs the command.
 pub fn report(args: &ReportArgs) -> anyhow::Result<()> {

@@ -6,9 +6,9 @@ use std::time::Instant;
 use super::args::{Format, ReproduceArgs};
 use super::machine;
 use super::simulate::{headline, run_study, seconds};
-use crate::report::verdict::{self, Panel};
-use crate::report::{ResultsFolder, plot};
-use crate::study::{self, Study};
+use cbwk_gpu::config::{self, Study};
+use cbwk_gpu::report::verdict::{self, Panel};
+use cbwk_gpu::report::{ResultsFolder, plot};
 
 /// Beyond this many episodes fewer replications are the default.
 const LONG: u64 = 500;
@@ -31,7 +31,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
     let mut runs = Vec::new();
     for &k in &actions {
         let mut charts = Vec::new();
-        for panel in study::Panel::ALL {
+        for panel in config::Panel::ALL {
             let mut document = panel.document(k, "--actions")?;
             document.set_whole("study", "episodes", args.episodes, "--episodes");
             document.set_whole("study", "replications", replications, "--replications");
@@ -42,7 +42,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
             let finished = run_study(&study, &inner, backend.as_mut(), &args.machine, threads)?;
             let (outcome, regrets) = (&finished.outcome, &finished.regrets);
-            charts.push(plot::regret(&headline(&study), &study::COMPARED, regrets));
+            charts.push(plot::regret(&headline(&study), &config::COMPARED, regrets));
             panels.push(Panel::new(panel.name(), k, outcome, regrets));
             runs.push(finished.run_json);
         }

@@ -7,10 +7,10 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::args::{Format, SolveArgs};
-use crate::dp::Backend;
-use crate::model::{ContextRows, Instance};
-use crate::report::{self, estimation};
-use crate::sim::{Optimum, Streams, study_estimates};
+use cbwk_gpu::dp::Backend;
+use cbwk_gpu::experiment::{Optimum, Streams, study_estimates};
+use cbwk_gpu::model::{ContextRows, Instance};
+use cbwk_gpu::report::{self, estimation};
 
 /// Runs the study; `law` stands for the law where it is continuous.
 pub fn study(

@@ -7,11 +7,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::{Format, MachineArgs, SimulateArgs};
 use super::{machine, sweep};
-use crate::dp::{Backend, BackendError, Report};
-use crate::error::{InputError, OutputError};
-use crate::report::{self, GrowingFile, ResultsFolder, json};
-use crate::sim::{self, FinishedWave, Observer, Outcome, RegretSummary, RunError};
-use crate::study::{Document, Study, Sweep};
+use cbwk_gpu::config::{Document, Study, Sweep};
+use cbwk_gpu::dp::{Backend, BackendError, Report};
+use cbwk_gpu::error::{InputError, OutputError};
+use cbwk_gpu::experiment::{self, FinishedWave, Observer, Outcome, RegretSummary, RunError};
+use cbwk_gpu::report::{self, GrowingFile, ResultsFolder, json};
 
 /// Runs the command.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
@@ -101,7 +101,7 @@ pub(super) fn run_study(
         bar: progress_bar(machine, study),
         episodes: GrowingFile::start(folder, "episodes.csv", report::csv::EPISODES_HEADER)?,
     };
-    let outcome = sim::run(study, backend, &mut watcher);
+    let outcome = experiment::run(study, backend, &mut watcher);
     watcher.bar.finish_and_clear();
     let outcome = outcome.map_err(|error| watcher.explain(error))?;
     watcher.episodes.finish()?;

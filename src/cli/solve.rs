@@ -9,11 +9,11 @@ use serde_json::json;
 
 use super::args::{Format, SolveArgs};
 use super::{machine, sample_sizes};
-use crate::error::InputError;
-use crate::model::{ContextRows, Instance};
-use crate::report;
-use crate::sim::{Optimum, Purpose, Streams};
-use crate::study::instance_from_document;
+use cbwk_gpu::config::instance_from_document;
+use cbwk_gpu::error::InputError;
+use cbwk_gpu::experiment::{Optimum, Purpose, Streams};
+use cbwk_gpu::model::{ContextRows, Instance};
+use cbwk_gpu::report;
 
 /// Runs the command.
 pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {

@@ -6,10 +6,10 @@ use std::time::Instant;
 use super::args::{Format, SimulateArgs};
 use super::machine;
 use super::simulate::{run_study, seconds};
-use crate::error::{InputError, OutputError};
-use crate::report::ResultsFolder;
-use crate::report::overview::{self, PointResult};
-use crate::study::{Study, Sweep, SweepPoint};
+use cbwk_gpu::config::{Study, Sweep, SweepPoint};
+use cbwk_gpu::error::{InputError, OutputError};
+use cbwk_gpu::report::ResultsFolder;
+use cbwk_gpu::report::overview::{self, PointResult};
 
 /// Runs every point; all are checked before the first starts.
 pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {

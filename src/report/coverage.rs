@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::csv::quoted;
 use super::plot::{AxisName, Chart, Point, Series};
 use super::table::align;
-use crate::sim::Coverage;
+use crate::experiment::Coverage;
 
 /// `coverage.csv`: one line per oracle and number of observations.
 pub fn csv(oracles: &[(String, Vec<Coverage>)]) -> String {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::dp::ValueTable;
-use crate::sim::{FinishedWave, PolicyOutcome, RegretSummary, cumulative_regret};
+use crate::experiment::{FinishedWave, PolicyOutcome, RegretSummary, cumulative_regret};
 
 /// The header of `episodes.csv`.
 pub const EPISODES_HEADER: &str =

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::plot::{AxisName, Chart, Point, Series, banded};
 use super::table::align;
-use crate::sim::EstimationStudy;
+use crate::experiment::EstimationStudy;
 
 /// For people, with the fitted slope below.
 pub fn table(headline: &str, study: &EstimationStudy) -> String {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::config::Study;
 use crate::dp::Report;
-use crate::sim::{Optimum, Outcome, RegretSummary};
-use crate::study::Study;
+use crate::experiment::{Optimum, Outcome, RegretSummary};
 
 /// How a study was run.
 #[derive(Debug, Clone)]

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::csv::quoted;
 use super::plot::{AxisName, Chart, Scale, Series, banded};
 use super::table::{align, regret_cells};
-use crate::sim::RegretSummary;
-use crate::study::{Sweep, SweepPoint};
+use crate::config::{Sweep, SweepPoint};
+use crate::experiment::RegretSummary;
 
 /// From this ratio of largest to smallest value on, the swept axis is logarithmic.
 const LOG_RATIO: f64 = 50.0;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::sim::{BAND, Optimum, Outcome, RegretSummary, evenly_spaced};
-use crate::study::Study;
+use crate::config::Study;
+use crate::experiment::{BAND, Optimum, Outcome, RegretSummary, evenly_spaced};
 
 /// The result of a study: a headline and one line per policy.
 pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretSummary]) -> String {

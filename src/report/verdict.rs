@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::table::regret_cells;
-use crate::sim::{BAND, MeanAndError, Outcome, RegretSummary};
+use crate::experiment::{BAND, MeanAndError, Outcome, RegretSummary};
 
 /// The learner is much below another policy where its regret is less than this share of the other's.
 const MUCH: f64 = 0.5;

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use cbwk_gpu::config::{Document, Study, preset};
 use cbwk_gpu::dp::gpu::Gpu;
 use cbwk_gpu::dp::{Coefficients, ContextSample, Problem, ValueTable};
 use cbwk_gpu::model::{
     ApplicationSpec, BudgetSpec, ContextsSpec, ConversionSpec, Instance, InstanceSpec, LawSpec,
 };
-use cbwk_gpu::study::{Document, Study, preset};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::plot::{COLOURS, DASHES, ramp};
 use super::super::results::{PolicyResults, Results};
 use super::Report;
-use crate::sim::{BAND, MeanAndError, Offer, evenly_spaced};
+use crate::experiment::{BAND, MeanAndError, Offer, evenly_spaced};
 
 /// Points of a curve that are embedded: evenly spaced ones, and ones for a logarithmic axis.
 const POINTS: (usize, usize) = (400, 200);

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::plot::{self, AxisName, Chart, HeatMap, Point};
 use super::png::Painter;
 use super::results::{Results, labels};
-use crate::sim::OfferMap;
+use crate::experiment::OfferMap;
 
 const SKELETON: &str = include_str!("page.html");
 const STYLE: &str = include_str!("report.css");

@@ -4,7 +4,7 @@ use super::Scale;
 use super::axis::{Axis, Ends};
 use super::frame::{escape, page, put, shorten};
 use super::ramp::colour;
-use crate::sim::{Offer, OfferMap};
+use crate::experiment::{Offer, OfferMap};
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 76.0;

@@ -12,7 +12,7 @@ pub use heat::{HeatMap, mean_offer};
 
 pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
 
-use crate::sim::{MeanAndError, RegretSummary};
+use crate::experiment::{MeanAndError, RegretSummary};
 
 /// Points drawn per curve at the most.
 const POINTS: usize = 800;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::PolicyResults;
 use super::rows::{Row, Rows};
 use crate::error::InputError;
-use crate::sim::{MeanAndError, Offer, OfferMap};
+use crate::experiment::{MeanAndError, Offer, OfferMap};
 
 /// `study.toml`, as far as a report needs to understand it.
 pub(super) struct Study {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::error::InputError;
-use crate::sim::{MeanAndError, OfferMap};
+use crate::experiment::{MeanAndError, OfferMap};
 
 /// One results folder.
 #[derive(Debug, Clone)]

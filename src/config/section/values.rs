@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::Section;
+use crate::config::document::{Item, Node};
 use crate::error::InputError;
-use crate::study::document::{Item, Node};
 
 impl<'d> Section<'d> {
     fn as_number(&self, item: &Item, field: &str) -> Result<f64, InputError> {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::oracles::oracle;
 use super::{Read, WHOLE, sections};
+use crate::config::section::Section;
 use crate::model::{ContextRows, ConversionSpec};
 use crate::policy::{InitialRows, PolicySpec, SquareSettings};
-use crate::study::section::Section;
 
 /// The policies with their names, by default their kinds.
-pub(in crate::study) fn policies(
+pub(in crate::config) fn policies(
     root: &mut Section,
     horizon: usize,
     truth: &ConversionSpec,

@@ -12,13 +12,13 @@ use thiserror::Error;
 use super::expected::Evaluator;
 use super::{BudgetUse, EpisodeOutcome, OfferMap, OfferSurvey};
 use super::{Optimum, Purpose, Streams, World};
+use crate::config::{NamedPolicy, Study};
 use crate::dp::cpu::Dense;
 use crate::dp::{Backend, BackendError, ContextSample, PlanRequest};
 use crate::error::OutputError;
 use crate::fluid::FluidPlan;
 use crate::model::ContextRows;
 use crate::policy::{Policy, PolicyStreams, Workplace};
-use crate::study::{NamedPolicy, Study};
 
 /// What the replications of a wave may hold together, in bytes.
 const WAVE_BYTES: usize = 192 << 20;
