@@ -23,7 +23,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         episodes: study.episodes,
         sizes: growing_sizes(
             args.observations
-                .map_or(study.episodes * study.instance.horizon() / 2, |n| {
+                .map_or(study.episodes * study.world.task().horizon() / 2, |n| {
                     n as usize
                 })
                 .max(1),
@@ -50,7 +50,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         .map(|(name, oracle)| {
             (
                 name.clone(),
-                coverage(&study.instance, oracle, &setting, &streams),
+                coverage(&study.world, oracle, &setting, &streams),
             )
         })
         .collect();

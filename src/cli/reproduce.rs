@@ -37,7 +37,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             document.set_whole("study", "replications", replications, "--replications");
             document.set_whole("study", "seed", args.seed, "--seed");
             let study = Study::from_document(&document)?;
-            machine::check_strategy(&args.machine, &study.instance)?;
+            machine::check_strategy(&args.machine, study.world.task())?;
             machine::note(&args.machine, &format!("{} with K = {k}", panel.name()));
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
             let finished = run_study(&study, &inner, backend.as_mut(), &args.machine, threads)?;

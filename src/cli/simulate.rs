@@ -23,7 +23,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         return sweep::simulate_all(args, &sweep);
     }
     let study = Study::from_document(&document)?;
-    machine::check_strategy(&args.machine, &study.instance)?;
+    machine::check_strategy(&args.machine, study.world.task())?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
@@ -80,7 +80,7 @@ pub(super) fn headline(study: &Study) -> String {
         "{}: T = {}, H = {}, {} replications",
         study.name,
         study.episodes,
-        study.instance.horizon(),
+        study.world.task().horizon(),
         study.replications
     )
 }
@@ -94,7 +94,7 @@ pub(super) fn run_study(
     threads: usize,
 ) -> anyhow::Result<Finished> {
     let start = Instant::now();
-    for note in study.instance.notes() {
+    for note in study.world.notes() {
         machine::note(machine, note);
     }
     let mut watcher = Watcher {

@@ -1,19 +1,16 @@
 //! `cbwk-gpu solve`.
 
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context;
 use serde_json::json;
 
 use super::args::{Format, SolveArgs};
 use super::{machine, sample_sizes};
-use cbwk_gpu::config::instance_from_document;
-use cbwk_gpu::error::InputError;
-use cbwk_gpu::experiment::{Optimum, Purpose, Streams};
-use cbwk_gpu::model::{ContextRows, Instance};
+use cbwk_gpu::config::Instance;
+use cbwk_gpu::experiment::{Purpose, Streams};
 use cbwk_gpu::report;
+use cbwk_gpu::world::Optimum;
 
 /// Runs the command.
 pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
@@ -22,34 +19,31 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
         document.set_constant_budget(budget, "--budget");
     }
     let name = document.name();
-    let (instance, seed, optimum_rows) = instance_from_document(&document)?;
-    let instance = Arc::new(instance);
+    let instance = Instance::from_document(&document)?;
+    let world = &instance.world;
     let rows = match &args.contexts {
-        Some(file) => Some(read_rows(file, &instance)?),
-        None if instance.contexts().is_finite() => None,
+        Some(file) => Some(instance.read_rows(file)?),
+        None if world.task().is_finite() => None,
         None => {
-            let mut stream = Streams::new(seed).of_study(Purpose::Optimum);
-            Some(instance.contexts().draw_rows(&mut stream, optimum_rows))
+            let mut stream = Streams::new(instance.seed).of_study(Purpose::Optimum);
+            Some(
+                world
+                    .contexts()
+                    .draw_rows(&mut stream, instance.optimum_rows),
+            )
         }
     };
     let mut backend = machine::backend(&args.machine)?;
     machine::start_threads(&args.machine)?;
-    for note in instance.notes() {
+    for note in world.notes() {
         machine::note(&args.machine, note);
     }
     if !args.sample_sizes.is_empty() {
-        return sample_sizes::study(
-            args,
-            &name,
-            &instance,
-            seed,
-            rows.as_ref(),
-            backend.as_mut(),
-        );
+        return sample_sizes::study(args, &name, &instance, rows.as_ref(), backend.as_mut());
     }
     let optimum = match rows {
-        Some(rows) => Optimum::from_rows(&instance, &rows, backend.as_mut())?,
-        None => Optimum::exact(&instance, backend.as_mut())?.context("the law is finite")?,
+        Some(rows) => Optimum::from_rows(world, &rows, backend.as_mut())?,
+        None => Optimum::exact(world, backend.as_mut())?.context("the law is finite")?,
     };
     if let Some(path) = &args.out {
         report::write_whole(path, report::csv::values(&optimum.table).as_bytes())?;
@@ -61,14 +55,14 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match args.machine.format {
         Format::Table => {
-            let headline = format!("{name}: {how}, H = {}", instance.horizon());
+            let headline = format!("{name}: {how}, H = {}", world.task().horizon());
             write!(out, "{}", report::table::optimum(&headline, &optimum))?;
         }
         Format::Json => {
             let mut object = json!({
                 "version": env!("CARGO_PKG_VERSION"),
                 "instance": name,
-                "horizon": instance.horizon(),
+                "horizon": world.task().horizon(),
                 "backend": backend.report().backend,
                 "precision": backend.report().precision,
                 "strategies": report::json::strategies(&backend.report()),
@@ -77,21 +71,10 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
             let fields = object.as_object_mut().context("made as an object")?;
             fields.extend(report::json::optimum(
                 &optimum,
-                0..=instance.budgets().max(),
+                0..=world.task().budget_max(),
             ));
             writeln!(out, "{object:#}")?;
         }
     }
     Ok(())
-}
-
-fn read_rows(file: &Path, instance: &Instance) -> Result<ContextRows, InputError> {
-    let rows = ContextRows::read(file, instance.horizon())?;
-    instance
-        .check_rows(&rows)
-        .map_err(|invalid| InputError::File {
-            file: file.to_path_buf(),
-            message: invalid.to_string(),
-        })?;
-    Ok(rows)
 }

@@ -20,7 +20,7 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
         .map(|point| Study::from_document(&point.document))
         .collect::<Result<_, InputError>>()?;
     for study in &studies {
-        machine::check_strategy(&args.machine, &study.instance)?;
+        machine::check_strategy(&args.machine, study.world.task())?;
     }
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {

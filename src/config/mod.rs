@@ -1,4 +1,4 @@
-//! A study: a checked description of an instance, of policies, and of how often to run them; its TOML form and the
+//! A study: a checked description of an world, of policies, and of how often to run them; its TOML form and the
 //! presets that come with the program.
 
 mod document;
@@ -8,12 +8,15 @@ mod read;
 mod section;
 mod sweep;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{InputError, Invalid};
-use crate::model::Instance;
 use crate::oracle::OracleConfig;
-use crate::policy::PolicyConfig;
+use crate::policy::MakePolicy;
+use crate::task::{ContextRows, Task};
+use crate::world::World;
+use read::context_rows::FeatureNames;
 use section::Section;
 
 pub use document::Document;
@@ -30,7 +33,7 @@ pub struct Study {
     /// What results and pictures call it.
     pub name: String,
     /// The world.
-    pub instance: Arc<Instance>,
+    pub world: Arc<World>,
     /// T.
     pub episodes: usize,
     /// Independent repetitions.
@@ -50,12 +53,18 @@ pub struct Study {
 }
 
 /// A policy with the name it has in the results.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NamedPolicy {
     /// Name in tables and files.
     pub name: String,
-    /// The policy.
-    pub config: PolicyConfig,
+    /// Makes it in each replication.
+    pub maker: Arc<dyn MakePolicy>,
+}
+
+impl std::fmt::Debug for NamedPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "NamedPolicy({:?})", self.name)
+    }
 }
 
 /// The settings of `[study]`.
@@ -75,7 +84,7 @@ impl Study {
     pub fn oracles(&self) -> Vec<(String, &OracleConfig)> {
         let mut found: Vec<(&NamedPolicy, &OracleConfig)> = Vec::new();
         for policy in &self.policies {
-            if let Some(oracle) = policy.config.oracle()
+            if let Some(oracle) = policy.maker.oracle()
                 && found.iter().all(|(_, other)| *other != oracle)
             {
                 found.push((policy, oracle));
@@ -94,13 +103,15 @@ impl Study {
     pub fn from_document(document: &Document) -> Result<Self, InputError> {
         let mut root = Section::root(document);
         let settings = settings(&mut root)?;
-        let spec = read::instance(&mut root, settings.horizon)?;
-        let policies = read::policies(&mut root, settings.horizon, &spec.conversion)?;
+        let mut names = FeatureNames::default();
+        let spec = read::world(&mut root, settings.horizon, &mut names)?;
+        let truth = &spec.conversion;
+        let policies = read::policies(&mut root, settings.horizon, truth, &mut names)?;
         root.ignore("sweep");
         let resolved = root.finish()?;
         let check = || -> Result<_, Invalid> {
-            let instance = spec.check()?;
-            let reach = instance.budgets().episodes().unwrap_or(usize::MAX);
+            let world = spec.check()?;
+            let reach = world.budgets().episodes().unwrap_or(usize::MAX);
             if reach < settings.episodes {
                 return Err(Invalid::new(
                     "budget.path",
@@ -108,13 +119,13 @@ impl Study {
                     format!("budgets for {} episodes", settings.episodes),
                 ));
             }
-            let named = check_policies(policies, &instance)?;
-            Ok((instance, named))
+            let named = check_policies(policies, world.task())?;
+            Ok((world, named))
         };
-        let (instance, policies) = check().map_err(|invalid| document.locate(&invalid))?;
+        let (world, policies) = check().map_err(|invalid| document.locate(&invalid))?;
         Ok(Self {
             name: settings.name,
-            instance: Arc::new(instance),
+            world: Arc::new(world),
             episodes: settings.episodes,
             replications: settings.replications,
             seed: settings.seed,
@@ -127,17 +138,48 @@ impl Study {
     }
 }
 
-/// Reads and checks only the instance of a study file, with the settings that an estimate of opt needs: what concerns
-/// learning is ignored.
-pub fn instance_from_document(document: &Document) -> Result<(Instance, u64, usize), InputError> {
-    let mut root = Section::root(document);
-    let settings = settings(&mut root)?;
-    let spec = read::instance(&mut root, settings.horizon)?;
-    root.sections("policies")?;
-    root.ignore("sweep");
-    root.finish()?;
-    let instance = spec.check().map_err(|invalid| document.locate(&invalid))?;
-    Ok((instance, settings.seed, settings.optimum_rows))
+/// The world of a study file with the settings that an estimate of opt needs.
+#[derive(Debug)]
+pub struct Instance {
+    /// The world.
+    pub world: Arc<World>,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Rows from which the optimum of a continuous law is estimated.
+    pub optimum_rows: usize,
+    names: FeatureNames,
+}
+
+impl Instance {
+    /// Reads and checks only the world of a study file: what concerns learning is ignored.
+    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+        let mut root = Section::root(document);
+        let settings = settings(&mut root)?;
+        let mut names = FeatureNames::default();
+        let spec = read::world(&mut root, settings.horizon, &mut names)?;
+        root.sections("policies")?;
+        root.ignore("sweep");
+        root.finish()?;
+        let world = spec.check().map_err(|invalid| document.locate(&invalid))?;
+        Ok(Self {
+            world: Arc::new(world),
+            seed: settings.seed,
+            optimum_rows: settings.optimum_rows,
+            names,
+        })
+    }
+
+    /// Reads context rows from a file and checks that they can be contexts of this world.
+    pub fn read_rows(&self, file: &Path) -> Result<ContextRows, InputError> {
+        let horizon = self.world.task().horizon();
+        let rows = read::context_rows::read(file, horizon, &mut self.names.clone())?;
+        let checked = self.world.check_rows(&rows);
+        checked.map_err(|invalid| InputError::File {
+            file: file.to_path_buf(),
+            message: invalid.to_string(),
+        })?;
+        Ok(rows)
+    }
 }
 
 fn settings(root: &mut Section) -> Result<Settings, InputError> {
@@ -164,7 +206,7 @@ fn settings(root: &mut Section) -> Result<Settings, InputError> {
 
 fn check_policies(
     policies: Vec<(String, crate::policy::PolicySpec)>,
-    instance: &Instance,
+    task: &Task,
 ) -> Result<Vec<NamedPolicy>, Invalid> {
     if policies.is_empty() {
         return Err(Invalid::new(
@@ -183,8 +225,8 @@ fn check_policies(
                 "a name of its own for every policy",
             ));
         }
-        let config = spec.check(&field, instance)?;
-        named.push(NamedPolicy { name, config });
+        let maker = Arc::new(spec.check(&field, task)?);
+        named.push(NamedPolicy { name, maker });
     }
     Ok(named)
 }

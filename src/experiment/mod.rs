@@ -3,26 +3,22 @@
 
 mod budget_use;
 mod coverage;
+mod environment;
 mod estimation;
 mod expected;
-mod influence;
 mod offers;
-mod optimum;
 mod regret;
 mod run;
 mod slope;
 mod streams;
-mod world;
 
 pub use budget_use::BudgetUse;
 pub use coverage::{Coverage, CoverageSetting, coverage, growing_sizes};
+pub use environment::{Environment, EpisodeOutcome};
 pub use estimation::{EstimationStudy, SampleSize, study_estimates};
 pub use expected::Evaluator;
-pub use influence::standard_errors;
 pub use offers::{Offer, OfferMap, OfferSurvey, evenly_spaced};
-pub use optimum::{Estimate, Optimum};
 pub use regret::{BAND, MeanAndError, RegretSummary, cumulative_regret};
 pub use run::{FinishedWave, Observer, Outcome, Phases, PolicyOutcome, RunError, run};
 pub use slope::{log_log_slope, slope};
 pub use streams::{Purpose, Streams};
-pub use world::{EpisodeOutcome, World};

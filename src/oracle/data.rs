@@ -1,6 +1,6 @@
 //! The labeled data set d_t: one observation per non-null action taken in an episode that teaches conversion.
 
-use crate::model::Context;
+use crate::task::Context;
 
 /// Observations (theta_n, A_n, Y_n) in the order they were made.
 #[derive(Debug, Clone, Default)]

@@ -20,7 +20,7 @@ use super::logistic::least_slope;
 use super::regression::Regression;
 use super::{LabeledData, newton};
 use crate::dp::Link;
-use crate::model::Instance;
+use crate::task::Task;
 
 /// Parameters of the oracle; those that are set are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,19 +50,19 @@ pub struct Glm {
 }
 
 impl Glm {
-    /// An oracle for the actions and features of an instance and a study of `episodes` episodes.
-    pub fn new(instance: &Instance, parameters: GlmParameters, episodes: usize) -> Self {
-        let d = instance.phi_dimension();
+    /// An oracle for the actions and features of an task and a study of `episodes` episodes.
+    pub fn new(task: &Task, parameters: GlmParameters, episodes: usize) -> Self {
+        let d = task.phi_dimension();
         let kappa = parameters.kappa.unwrap_or(match parameters.link {
             Link::Linear => 1.0,
-            Link::Logistic => least_slope(instance),
+            Link::Logistic => least_slope(task),
         });
         let theory = 4.0 * d as f64 * (episodes as f64 / (d * d) as f64).ln_1p() / (kappa * kappa);
         Self {
             parameters,
             kappa,
             lambda: parameters.lambda.unwrap_or(theory),
-            action_values: instance.application().action_values().to_vec(),
+            action_values: task.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),
             fitted: None,

@@ -15,9 +15,10 @@ use nalgebra::{DMatrix, DVector};
 use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::regression::Regression;
+use super::sigmoids::sigmoid;
 use super::{LabeledData, newton, projection};
 use crate::dp::Link;
-use crate::model::{Instance, sigmoid};
+use crate::task::Task;
 
 /// Parameters of the oracle, all positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,8 +45,8 @@ impl Default for LogisticParameters {
 }
 
 /// f'(q), kept away from 0 where features are so long that it would vanish.
-pub(super) fn least_slope(instance: &Instance) -> f64 {
-    let q = instance.phi_norm_max();
+pub(super) fn least_slope(task: &Task) -> f64 {
+    let q = task.phi_norm_max();
     (sigmoid(q) * sigmoid(-q)).max(1e-100)
 }
 
@@ -61,13 +62,13 @@ pub struct Logistic {
 }
 
 impl Logistic {
-    /// An oracle for the actions and features of an instance.
-    pub fn new(instance: &Instance, parameters: LogisticParameters) -> Self {
-        let d = instance.phi_dimension();
+    /// An oracle for the actions and features of an task.
+    pub fn new(task: &Task, parameters: LogisticParameters) -> Self {
+        let d = task.phi_dimension();
         Self {
             parameters,
-            kappa: parameters.kappa.unwrap_or(least_slope(instance)),
-            action_values: instance.application().action_values().to_vec(),
+            kappa: parameters.kappa.unwrap_or(least_slope(task)),
+            action_values: task.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),
             fitted: None,

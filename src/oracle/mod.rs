@@ -25,18 +25,19 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::dp::{BoundParameters, BoundSource, Coefficients, ContextSample};
-use crate::model::Context;
+use crate::task::Context;
 
 pub use armed::Armed;
 pub use data::{LabeledData, Observation};
 pub use glm::{Glm, GlmParameters};
 pub use gp::{GaussianProcess, GpParameters};
 pub use kernel::{KernelOracle, KernelParameters};
-pub use known::Known;
+pub use known::{Known, Truth};
 pub use logistic::{Logistic, LogisticParameters};
 pub use neural::{Neural, NeuralParameters};
 pub use newton::penalised_logistic_mle;
 pub use projection::project_onto_unit_ball;
+pub use sigmoids::sigmoid;
 pub use spec::{OracleConfig, OracleSpec};
 
 /// An interval that holds rho with confidence: 0 <= lcb <= ucb <= 1.

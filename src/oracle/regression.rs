@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::ellipsoid::Ellipsoid;
 use super::{Bounds, LabeledData, Oracle};
 use crate::dp::{BoundParameters, ContextSample};
-use crate::model::Context;
+use crate::task::Context;
 
 /// A regression on phi = (theta, action value).
 pub(super) trait Regression: Debug + Send + Sync {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{Decider, Plan, Policy, ReservedEpisodes};
 use crate::dp::{ContextSample, PlanRequest, ValueTable};
-use crate::model::{Context, ContextRows, EpisodeContexts, Instance};
 use crate::oracle::{LabeledData, Oracle};
+use crate::task::{Context, ContextRows, EpisodeContexts, Task};
 
 /// The learner of one replication.
 #[derive(Debug)]
 pub struct MimicOptDp {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     oracle: Box<dyn Oracle>,
     delta: f64,
     reserved: ReservedEpisodes,
@@ -26,24 +26,23 @@ impl MimicOptDp {
     ///
     /// `reserved` must be made for as many initial rows as `s_1` holds.
     pub fn new(
-        instance: Arc<Instance>,
+        task: Arc<Task>,
         mut oracle: Box<dyn Oracle>,
         delta: f64,
         reserved: ReservedEpisodes,
         s_1: Option<&ContextRows>,
     ) -> Self {
-        let split = oracle.depends_on_step() || instance.conversion().depends_on_step();
-        let mut s_t = ContextSample::new(&instance, split);
+        let mut s_t = ContextSample::new(&task, oracle.depends_on_step());
         if let Some(rows) = s_1 {
-            s_t.append_rows(&instance, rows);
+            s_t.append_rows(&task, rows);
             (0..s_t.len()).for_each(|entry| oracle.watch(&s_t.context(entry)));
         }
         Self {
-            d_t: LabeledData::new(instance.contexts().dimension()),
-            u_hat: ValueTable::zeros(instance.horizon(), instance.budgets().max()),
-            decider: Decider::new(instance.actions()),
+            d_t: LabeledData::new(task.dimension()),
+            u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            decider: Decider::new(task.actions()),
             episode: 1,
-            instance,
+            task,
             oracle,
             delta,
             reserved,
@@ -60,7 +59,7 @@ impl Policy for MimicOptDp {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         let oracle = self.oracle.as_ref();
         self.decider
-            .choose(&self.instance, oracle, &self.u_hat, context, budget)
+            .choose(&self.task, oracle, &self.u_hat, context, budget)
     }
 
     fn observe(&mut self, context: &Context, action: usize, converted: bool) {
@@ -72,7 +71,7 @@ impl Policy for MimicOptDp {
     fn learn(&mut self, contexts: &EpisodeContexts) -> bool {
         let t = self.episode;
         if self.reserved.contains(t) {
-            self.s_t.append(&self.instance, contexts.iter());
+            self.s_t.append(&self.task, contexts.iter());
             contexts
                 .iter()
                 .for_each(|context| self.oracle.watch(&context));
@@ -88,7 +87,7 @@ impl Policy for MimicOptDp {
             sample: &self.s_t,
             source: self.oracle.as_ref(),
             budget_max: self.u_hat.budget_max(),
-            reward_max: self.instance.reward_max(),
+            reward_max: self.task.reward_max(),
         })
     }
 

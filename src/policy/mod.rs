@@ -14,8 +14,8 @@ use std::fmt::Debug;
 
 use crate::dp::{PlanRequest, ValueTable};
 use crate::fluid::FluidPlan;
-use crate::model::{Context, EpisodeContexts};
 use crate::oracle::Oracle;
+use crate::task::{Context, EpisodeContexts};
 
 pub use decision::{Decider, best_action, best_entry_action};
 pub use fluid::Fluid;
@@ -23,7 +23,7 @@ pub use logistic_ucb1::LogisticUcb1;
 pub use mimic_opt_dp::MimicOptDp;
 pub use reserved::ReservedEpisodes;
 pub use simple::{Clairvoyant, Fixed, Myopic, Random};
-pub use spec::{InitialRows, PolicyConfig, PolicySpec, PolicyStreams, Workplace};
+pub use spec::{InitialRows, MakePolicy, PolicyConfig, PolicySpec, Setting, Start};
 pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
 
 /// A policy of one replication.

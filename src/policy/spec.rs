@@ -11,8 +11,8 @@ use super::{
 use crate::dp::ValueTable;
 use crate::error::Invalid;
 use crate::fluid::FluidPlan;
-use crate::model::{ContextRows, Instance};
-use crate::oracle::{OracleConfig, OracleSpec};
+use crate::oracle::{OracleConfig, OracleSpec, Truth};
+use crate::task::{ContextRows, Task};
 
 /// A policy and its parameters, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,14 +102,16 @@ enum Checked {
     },
 }
 
-/// What policies are built from.
+/// What all policies of a study are built from. Truth, optimum and fluid plan are for those that may know them.
 #[derive(Debug, Clone)]
-pub struct Workplace {
-    /// The world.
-    pub instance: Arc<Instance>,
-    /// The optimal value table, for the clairvoyant.
+pub struct Setting {
+    /// What is known.
+    pub task: Arc<Task>,
+    /// The conversion probabilities.
+    pub truth: Arc<dyn Truth>,
+    /// The optimal value table.
     pub optimum: Arc<ValueTable>,
-    /// The fluid relaxation, where a policy needs it.
+    /// The fluid relaxation, where a policy asks for it.
     pub fluid: Option<Arc<FluidPlan>>,
     /// delta of the study.
     pub delta: f64,
@@ -117,20 +119,59 @@ pub struct Workplace {
     pub episodes: usize,
 }
 
-/// The random streams a policy may need, by purpose.
+/// What a policy gets in one replication.
 #[derive(Debug)]
-pub struct PolicyStreams {
-    /// For unlabeled rows drawn at the start.
-    pub initial_rows: ChaCha8Rng,
-    /// For what an oracle starts from.
+pub struct Start {
+    /// Rows drawn from the context law, as many as the policy asked for.
+    pub drawn_rows: Option<ContextRows>,
+    /// A random stream for what an oracle starts from.
     pub oracle: ChaCha8Rng,
-    /// For the policy's own choices.
+    /// A random stream for the policy's own choices.
     pub choices: ChaCha8Rng,
+}
+
+/// Makes the policy of a replication. [`PolicyConfig`] makes those of this program; a policy of your own, or one of ours
+/// with an oracle of your own, is a closure: `|setting: &Setting, start: Start| Box::new(...) as Box<dyn Policy>`.
+pub trait MakePolicy: Send + Sync {
+    /// The policy of one replication.
+    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy>;
+
+    /// How many unlabeled rows are to be drawn from the context law before the start.
+    fn rows_to_draw(&self) -> usize {
+        0
+    }
+
+    /// Whether [`Setting::fluid`] must be there.
+    fn needs_fluid_plan(&self) -> bool {
+        false
+    }
+
+    /// The oracle it learns with, where that is one of this program's.
+    fn oracle(&self) -> Option<&OracleConfig> {
+        None
+    }
+
+    /// A generous estimate of the bytes one replication holds by the end of the study.
+    fn bytes_per_replication(&self, setting: &Setting) -> usize {
+        let task = &setting.task;
+        let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
+        2 * setting.episodes * task.horizon() * per_step + 4 * table_bytes(task)
+    }
+}
+
+impl<F: Fn(&Setting, Start) -> Box<dyn Policy> + Send + Sync> MakePolicy for F {
+    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+        self(setting, start)
+    }
+}
+
+fn table_bytes(task: &Task) -> usize {
+    (task.horizon() + 1) * (task.budget_max() as usize + 1) * 8
 }
 
 impl PolicySpec {
     /// Checks the parameters; `field` is the policy's place in the study.
-    pub fn check(&self, field: &str, instance: &Instance) -> Result<PolicyConfig, Invalid> {
+    pub fn check(&self, field: &str, task: &Task) -> Result<PolicyConfig, Invalid> {
         Ok(PolicyConfig(match self {
             Self::MimicOptDp {
                 alpha,
@@ -140,7 +181,7 @@ impl PolicySpec {
                 let rows = match initial {
                     InitialRows::Drawn(rows) => *rows,
                     InitialRows::Given(rows) => {
-                        instance.check_rows(rows).map_err(|error| Invalid {
+                        task.check_rows(rows).map_err(|error| Invalid {
                             field: format!("{field}.initial_file"),
                             ..error
                         })?;
@@ -150,7 +191,7 @@ impl PolicySpec {
                 Checked::MimicOptDp {
                     reserved: ReservedEpisodes::new(*alpha, rows, &format!("{field}.alpha"))?,
                     initial: initial.clone(),
-                    oracle: oracle.check(&format!("{field}.oracle"), instance)?,
+                    oracle: oracle.check(&format!("{field}.oracle"), task)?,
                 }
             }
             Self::SquareCbwk { settings, oracle } => {
@@ -162,7 +203,7 @@ impl PolicySpec {
                 }
                 Checked::SquareCbwk {
                     settings: *settings,
-                    oracle: oracle.check(&format!("{field}.oracle"), instance)?,
+                    oracle: oracle.check(&format!("{field}.oracle"), task)?,
                 }
             }
             Self::LogisticUcb1 {
@@ -175,16 +216,16 @@ impl PolicySpec {
                 }
                 Checked::LogisticUcb1 {
                     budget_correction: *budget_correction,
-                    oracle: oracle.check(&format!("{field}.oracle"), instance)?,
+                    oracle: oracle.check(&format!("{field}.oracle"), task)?,
                 }
             }
             Self::Clairvoyant => Checked::Clairvoyant,
             Self::Fluid { resolve } => Checked::Fluid { resolve: *resolve },
             Self::Myopic { oracle } => Checked::Myopic {
-                oracle: oracle.check(&format!("{field}.oracle"), instance)?,
+                oracle: oracle.check(&format!("{field}.oracle"), task)?,
             },
             Self::Random => Checked::Random,
-            Self::Fixed { action } if *action <= instance.actions() => {
+            Self::Fixed { action } if *action <= task.actions() => {
                 Checked::Fixed { action: *action }
             }
             Self::Fixed { action } => {
@@ -193,7 +234,7 @@ impl PolicySpec {
                     format!("fixed:{action}"),
                     format!(
                         "fixed:<a> with an action index from 0 to {}",
-                        instance.actions()
+                        task.actions()
                     ),
                 ));
             }
@@ -201,81 +242,76 @@ impl PolicySpec {
     }
 }
 
-impl PolicyConfig {
-    /// The policy of one replication.
-    pub fn build(&self, place: &Workplace, streams: PolicyStreams) -> Box<dyn Policy> {
-        let PolicyStreams {
-            mut initial_rows,
-            oracle: start,
-            choices,
-        } = streams;
-        let instance = Arc::clone(&place.instance);
+impl MakePolicy for PolicyConfig {
+    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+        let task = Arc::clone(&setting.task);
+        let delta = setting.delta;
+        let oracle = |config: &OracleConfig| {
+            let oracle = config.build(&task, setting.episodes, start.oracle, Some(&setting.truth));
+            oracle.expect("the truth is there")
+        };
+        let choices = start.choices;
         match &self.0 {
             Checked::MimicOptDp {
                 reserved,
                 initial,
-                oracle,
+                oracle: config,
             } => {
-                let oracle = oracle.build(&instance, place.episodes, start);
-                let drawn = match initial {
-                    InitialRows::Drawn(0) => None,
-                    InitialRows::Drawn(rows) => {
-                        let rows = instance.contexts().draw_rows(&mut initial_rows, *rows);
-                        Some(Arc::new(rows))
-                    }
-                    InitialRows::Given(rows) => Some(Arc::clone(rows)),
+                let oracle = oracle(config);
+                let rows = match initial {
+                    InitialRows::Drawn(_) => start.drawn_rows.as_ref(),
+                    InitialRows::Given(rows) => Some(rows.as_ref()),
                 };
-                let rows = drawn.as_deref();
-                Box::new(MimicOptDp::new(
-                    instance,
-                    oracle,
-                    place.delta,
-                    *reserved,
-                    rows,
-                ))
+                Box::new(MimicOptDp::new(task, oracle, delta, *reserved, rows))
             }
-            Checked::SquareCbwk { settings, oracle } => {
-                let oracle = oracle.build(&instance, place.episodes, start);
-                Box::new(SquareCbwk::new(
-                    instance,
-                    oracle,
-                    place.delta,
-                    *settings,
-                    choices,
-                ))
+            Checked::SquareCbwk {
+                settings,
+                oracle: config,
+            } => {
+                let oracle = oracle(config);
+                Box::new(SquareCbwk::new(task, oracle, delta, *settings, choices))
             }
             Checked::LogisticUcb1 {
                 budget_correction,
-                oracle,
+                oracle: config,
             } => {
-                let oracle = oracle.build(&instance, place.episodes, start);
-                Box::new(LogisticUcb1::new(
-                    instance,
-                    oracle,
-                    place.delta,
-                    *budget_correction,
-                    choices,
-                ))
+                let oracle = oracle(config);
+                let correction = *budget_correction;
+                Box::new(LogisticUcb1::new(task, oracle, delta, correction, choices))
             }
             Checked::Fluid { resolve } => {
-                let plan = place.fluid.as_ref();
+                let plan = setting.fluid.as_ref();
                 let plan = Arc::clone(plan.expect("made for studies with a fluid policy"));
-                Box::new(Fluid::new(instance, plan, *resolve, choices))
+                Box::new(Fluid::new(task, plan, *resolve, choices))
             }
             Checked::Clairvoyant => {
-                Box::new(Clairvoyant::new(instance, Arc::clone(&place.optimum)))
+                let (truth, optimum) = (Arc::clone(&setting.truth), Arc::clone(&setting.optimum));
+                Box::new(Clairvoyant::new(task, truth, optimum))
             }
-            Checked::Myopic { oracle } => {
-                let oracle = oracle.build(&instance, place.episodes, start);
-                Box::new(Myopic::new(instance, oracle, place.delta))
+            Checked::Myopic { oracle: config } => {
+                let oracle = oracle(config);
+                Box::new(Myopic::new(task, oracle, delta))
             }
-            Checked::Random => Box::new(Random::new(instance, choices)),
-            Checked::Fixed { action } => Box::new(Fixed::new(instance, *action)),
+            Checked::Random => Box::new(Random::new(task, choices)),
+            Checked::Fixed { action } => Box::new(Fixed::new(task, *action)),
         }
     }
 
-    /// The oracle it learns with, where it has one.
-    pub fn oracle(&self) -> Option<&OracleConfig> {
+    fn rows_to_draw(&self) -> usize {
+        match &self.0 {
+            Checked::MimicOptDp {
+                initial: InitialRows::Drawn(rows),
+                ..
+            } => *rows,
+            _ => 0,
+        }
+    }
+
+    fn needs_fluid_plan(&self) -> bool {
+        matches!(self.0, Checked::Fluid { .. })
+    }
+
+    fn oracle(&self) -> Option<&OracleConfig> {
         match &self.0 {
             Checked::MimicOptDp { oracle, .. }
             | Checked::SquareCbwk { oracle, .. }
@@ -288,43 +324,37 @@ impl PolicyConfig {
         }
     }
 
-    /// Whether [`Workplace::fluid`] must be there.
-    pub fn needs_fluid_plan(&self) -> bool {
-        matches!(self.0, Checked::Fluid { .. })
-    }
-
-    /// A generous estimate of the bytes one replication holds by the end of the study.
-    pub fn bytes_per_replication(&self, place: &Workplace) -> usize {
-        let instance = &place.instance;
-        let (horizon, actions) = (instance.horizon(), instance.actions());
-        let dimension = instance.contexts().dimension();
+    fn bytes_per_replication(&self, setting: &Setting) -> usize {
+        let task = &setting.task;
+        let (horizon, actions) = (task.horizon(), task.actions());
+        let dimension = task.dimension();
         let per_observation = 8 * (2 * dimension + 3) + 9;
-        let table = (horizon + 1) * (instance.budgets().max() as usize + 1) * 8;
+        let table = table_bytes(task);
         let per_context = 8 * dimension + 24 + 20 + actions * (8 + 4 + 16);
         match &self.0 {
             Checked::MimicOptDp {
                 reserved, oracle, ..
             } => {
-                let rows = reserved.rows_after(place.episodes);
+                let rows = reserved.rows_after(setting.episodes);
                 let arrivals = rows * horizon;
-                let contexts = match instance.contexts().is_finite() {
-                    true => arrivals.min(instance.contexts().support().len() * horizon),
+                let contexts = match task.is_finite() {
+                    true => arrivals.min(task.support().len() * horizon),
                     false => arrivals,
                 };
-                let observations = place.episodes.saturating_sub(rows) * horizon;
+                let observations = setting.episodes.saturating_sub(rows) * horizon;
                 // Vectors double as they grow; the backend's own scratch is a table or two.
                 2 * (arrivals * 20 + contexts * per_context + observations * per_observation)
-                    + oracle.bytes(instance, observations, contexts)
+                    + oracle.bytes(task, observations, contexts)
                     + 4 * table
             }
             Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
-                let observations = place.episodes * horizon;
-                2 * observations * per_observation + oracle.bytes(instance, observations, 0) + table
+                let observations = setting.episodes * horizon;
+                2 * observations * per_observation + oracle.bytes(task, observations, 0) + table
             }
             Checked::LogisticUcb1 { oracle, .. } => {
-                let steps = place.episodes * horizon;
+                let steps = setting.episodes * horizon;
                 // Arrivals are kept one by one, and every step has its own list of contexts.
-                2 * steps * (per_context + 64 + per_observation) + oracle.bytes(instance, steps, 0)
+                2 * steps * (per_context + 64 + per_observation) + oracle.bytes(task, steps, 0)
             }
             Checked::Clairvoyant
             | Checked::Fluid { .. }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Study;
 use crate::dp::Report;
-use crate::experiment::{Optimum, Outcome, RegretSummary};
+use crate::experiment::{Outcome, RegretSummary};
+use crate::world::Optimum;
 
 /// How a study was run.
 #[derive(Debug, Clone)]
@@ -56,7 +57,7 @@ pub fn run(run: &Run, study: &Study, outcome: &Outcome, regrets: &[RegretSummary
         "strategies": strategies(&run.report),
         "threads": run.threads,
         "episodes": study.episodes,
-        "horizon": study.instance.horizon(),
+        "horizon": study.world.task().horizon(),
         "replications": study.replications,
         "delta": study.delta,
         "seconds": {

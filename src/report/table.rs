@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::config::Study;
-use crate::experiment::{BAND, Optimum, Outcome, RegretSummary, evenly_spaced};
+use crate::experiment::{BAND, Outcome, RegretSummary, evenly_spaced};
+use crate::world::Optimum;
 
 /// The result of a study: a headline and one line per policy.
 pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretSummary]) -> String {
@@ -11,7 +12,7 @@ pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretS
         "{}: T = {} episodes, H = {} steps, {} replications, seed {}, {setting}\n{}\n\n",
         study.name,
         study.episodes,
-        study.instance.horizon(),
+        study.world.task().horizon(),
         study.replications,
         study.seed,
         optimum_line(outcome),

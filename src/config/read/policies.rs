@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use super::context_rows::{self, FeatureNames};
 use super::oracles::oracle;
 use super::{Read, WHOLE, sections};
 use crate::config::section::Section;
-use crate::model::{ContextRows, ConversionSpec};
 use crate::policy::{InitialRows, PolicySpec, SquareSettings};
+use crate::world::ConversionSpec;
 
 /// The policies with their names, by default their kinds.
 pub(in crate::config) fn policies(
     root: &mut Section,
     horizon: usize,
     truth: &ConversionSpec,
+    names: &mut FeatureNames,
 ) -> Read<Vec<(String, PolicySpec)>> {
     sections(root, "policies", |s| {
         let kinds = [
@@ -30,7 +32,7 @@ pub(in crate::config) fn policies(
         let spec = match kind.as_str() {
             "mimic-opt-dp" => PolicySpec::MimicOptDp {
                 alpha: s.number_or("alpha", 0.5)?,
-                initial: initial_rows(s, horizon)?,
+                initial: initial_rows(s, horizon, names)?,
                 oracle: oracle(s, truth)?,
             },
             "square-cbwk" => PolicySpec::SquareCbwk {
@@ -62,12 +64,12 @@ pub(in crate::config) fn policies(
     })
 }
 
-fn initial_rows(s: &mut Section, horizon: usize) -> Read<InitialRows> {
+fn initial_rows(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<InitialRows> {
     if s.has("initial_file") && s.has("initial_rows") {
         return Err(s.conflict("initial_rows", "initial_rows or initial_file, not both"));
     }
     if s.has("initial_file") {
-        let rows = ContextRows::read(&s.path("initial_file")?, horizon)?;
+        let rows = context_rows::read(&s.path("initial_file")?, horizon, names)?;
         return Ok(InitialRows::Given(Arc::new(rows)));
     }
     let rows = s.whole_or("initial_rows", WHOLE, 0)?;
