@@ -54,7 +54,7 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
             .map(|_| ContextSample::new(instance.task(), split))
             .collect();
         let mut data = LabeledData::new(instance.contexts().dimension());
-        let mut episode = instance.contexts().empty_episode();
+        let mut episode = cbwk_gpu::task::EpisodeContexts::new(instance.task().dimension());
         let (mut worst, mut ups): (f64, Vec<u64>) = (0.0, Vec::new());
         for round in 0..60 {
             for sample in &mut samples {

@@ -39,7 +39,11 @@ fn replay(instance: &Arc<World>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f
     let streams = Streams::new(1);
     let config = spec.check("policies[1]", instance.task()).unwrap();
     let start = Start {
-        drawn_rows: None,
+        drawn_rows: (config.rows_to_draw() > 0).then(|| {
+            let mut stream = streams.of(0, Purpose::InitialRows);
+            let laws = instance.contexts();
+            laws.draw_rows(&mut stream, config.rows_to_draw())
+        }),
         oracle: common::rng(0),
         choices: streams.of(0, Purpose::Policy(0)),
     };
@@ -134,8 +138,8 @@ fn pricing_theta(t: u64, h: u64) -> Vec<f64> {
 }
 
 fn mimic(oracle: OracleSpec) -> PolicySpec {
-    PolicySpec::MimicOptDp {
-        alpha: 0.5,
+    PolicySpec::Learner {
+        settings: cbwk_gpu::policy::LearnerSpec::PAPER,
         initial: InitialRows::Drawn(0),
         oracle,
     }
@@ -219,8 +223,8 @@ fn myopic_decisions_are_those_of_the_numpy_implementation() {
 #[test]
 fn initial_rows_are_used_at_once() {
     let instance = study("paper-auction", |_| {}).world;
-    let spec = |initial| PolicySpec::MimicOptDp {
-        alpha: 0.5,
+    let spec = |initial| PolicySpec::Learner {
+        settings: cbwk_gpu::policy::LearnerSpec::PAPER,
         initial,
         oracle: OracleSpec::Known,
     };

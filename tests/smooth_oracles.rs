@@ -215,7 +215,7 @@ fn the_network_learns_an_interaction() {
     let instance = common::study("nonlinear-pricing", |_| {}).world;
     let mut rng = common::rng(3);
     let mut data = LabeledData::new(2);
-    let mut episode = instance.contexts().empty_episode();
+    let mut episode = cbwk_gpu::task::EpisodeContexts::new(instance.task().dimension());
     while data.len() < 4000 {
         instance.contexts().draw(&mut rng, &mut episode);
         for context in episode.iter() {

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use cbwk_gpu::dp::{BoundSource, Coefficients, ContextSample};
 use cbwk_gpu::oracle::{Bounds, LabeledData, Logistic, LogisticParameters, Oracle};
+use cbwk_gpu::task::EpisodeContexts;
 use cbwk_gpu::world::World;
 use criterion::Criterion;
 use rand::rngs::ChaCha8Rng;
@@ -28,7 +29,7 @@ pub fn oracle_and_data(instance: &World, episodes: usize) -> (Logistic, LabeledD
         ..LogisticParameters::default()
     };
     let mut data = LabeledData::new(2);
-    let mut episode = instance.contexts().empty_episode();
+    let mut episode = EpisodeContexts::new(instance.task().dimension());
     for _ in 0..episodes {
         instance.contexts().draw(&mut rng, &mut episode);
         for context in episode.iter() {

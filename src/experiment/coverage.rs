@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::{Purpose, Streams};
 use crate::dp::ContextSample;
 use crate::oracle::{Bounds, LabeledData, Oracle, OracleConfig, Truth};
-use crate::task::Context;
+use crate::task::{Context, EpisodeContexts};
 use crate::world::World;
 
 /// Contexts whose bounds are compared, at the most.
@@ -126,7 +126,7 @@ fn repetition(
     let compared = contexts.len().min(CONTEXTS);
     (0..compared).for_each(|entry| oracle.watch(&contexts.context(entry)));
     let mut data = LabeledData::new(world.task().dimension());
-    let mut episode = world.contexts().empty_episode();
+    let mut episode = EpisodeContexts::new(world.task().dimension());
     let mut looks = Vec::with_capacity(setting.sizes.len());
     let mut idle = 0;
     while looks.len() < setting.sizes.len() {

@@ -34,7 +34,7 @@ impl Environment {
         Self {
             contexts_stream: streams.of(replication, Purpose::Contexts),
             acceptance_stream: streams.of(replication, Purpose::Acceptance),
-            contexts: world.contexts().empty_episode(),
+            contexts: EpisodeContexts::new(world.task().dimension()),
             left: vec![0; world.task().horizon() + 1],
         }
     }
@@ -54,12 +54,13 @@ impl Environment {
         world
             .contexts()
             .draw(&mut self.contexts_stream, &mut self.contexts);
+        let mut arrivals = self.contexts.iter().peekable();
         let mut budget = b_t;
         let mut reward = 0.0;
         for step in 0..world.task().horizon() {
             self.left[step] = budget;
             let uniform: f64 = self.acceptance_stream.random();
-            let Some(context) = self.contexts.get(step) else {
+            let Some(context) = arrivals.next_if(|context| context.step == step) else {
                 continue;
             };
             let action = policy.choose(&context, budget);

@@ -14,11 +14,11 @@ use super::{BudgetUse, EpisodeOutcome, OfferMap, OfferSurvey};
 use super::{Environment, Purpose, Streams};
 use crate::config::Study;
 use crate::dp::cpu::Dense;
-use crate::dp::{Backend, BackendError, ContextSample, PlanRequest};
+use crate::dp::{Backend, BackendError, ContextSample};
 use crate::error::OutputError;
 use crate::fluid::FluidPlan;
 use crate::oracle::Truth;
-use crate::policy::{Policy, Setting, Start};
+use crate::policy::{self, Policy, Setting, Start, Turn};
 use crate::task::ContextRows;
 use crate::world::{Optimum, World};
 
@@ -219,35 +219,21 @@ fn run_wave(
                 }
             });
         });
-        timed(&mut phases.fit, || {
-            wave.par_iter_mut()
-                .for_each(|r| r.plan_changed = r.policy.learn(r.environment.contexts()));
-        });
-        plan(wave, backend, phases)?;
+        let mut turns: Vec<Turn> = wave
+            .iter_mut()
+            .map(|r| Turn::new(r.policy.as_mut(), r.environment.contexts()))
+            .collect();
+        timed(&mut phases.fit, || policy::learn(&mut turns));
+        let start = Instant::now();
+        let bounds = policy::replan(&mut turns, backend)?;
+        phases.bounds += bounds;
+        phases.dp += start.elapsed() - bounds;
+        let changed: Vec<bool> = turns.iter().map(Turn::changed).collect();
+        for (replication, changed) in wave.iter_mut().zip(changed) {
+            replication.plan_changed = changed;
+        }
         observer.episode(wave.len());
     }
-    Ok(())
-}
-
-/// Makes the plans of all replications whose knowledge has changed, as one batch.
-fn plan(
-    wave: &mut [Replication],
-    backend: &mut dyn Backend,
-    phases: &mut Phases,
-) -> Result<(), BackendError> {
-    let start = Instant::now();
-    let wants = |r: &Replication| r.plan_changed && r.policy.plan_request().is_some();
-    let changed = wave.iter().filter(|r| r.plan_changed);
-    let requests: Vec<PlanRequest> = changed.filter_map(|r| r.policy.plan_request()).collect();
-    if requests.is_empty() {
-        return Ok(());
-    }
-    let plans = backend.plan(&requests)?;
-    for (replication, table) in wave.iter_mut().filter(|r| wants(r)).zip(plans.tables) {
-        replication.policy.install(table);
-    }
-    phases.bounds += plans.bounds;
-    phases.dp += start.elapsed() - plans.bounds;
     Ok(())
 }
 

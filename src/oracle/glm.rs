@@ -93,15 +93,22 @@ impl Glm {
 impl Regression for Glm {
     fn refit(&mut self, data: &LabeledData, delta: f64) {
         self.design.take_in(data, &self.action_values);
-        if data.is_empty() {
-            return;
+        if !data.is_empty() {
+            self.estimate = self.solve();
+            self.conclude(delta);
         }
-        let d = self.design.dimension();
-        self.estimate = self.solve();
-        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
-        let scale = self.parameters.radius_scale * self.gamma(delta);
-        let link = self.parameters.link;
-        self.fitted = Some(Ellipsoid::new(link, self.estimate.clone(), v, scale));
+    }
+
+    fn start(&self) -> &[f64] {
+        self.estimate.as_slice()
+    }
+
+    fn resume(&mut self, data: &LabeledData, delta: f64, estimate: &[f64]) {
+        self.design.take_in(data, &self.action_values);
+        self.estimate.copy_from_slice(estimate);
+        if !data.is_empty() {
+            self.conclude(delta);
+        }
     }
 
     fn action_values(&self) -> &[f64] {
@@ -110,5 +117,16 @@ impl Regression for Glm {
 
     fn fitted(&self) -> Option<&Ellipsoid> {
         self.fitted.as_ref()
+    }
+}
+
+impl Glm {
+    /// The bounds around the estimate.
+    fn conclude(&mut self, delta: f64) {
+        let d = self.design.dimension();
+        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
+        let scale = self.parameters.radius_scale * self.gamma(delta);
+        let link = self.parameters.link;
+        self.fitted = Some(Ellipsoid::new(link, self.estimate.clone(), v, scale));
     }
 }

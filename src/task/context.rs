@@ -1,5 +1,7 @@
 //! Contexts as a decision maker sees them.
 
+use serde::{Deserialize, Serialize};
+
 use super::{ContextRows, Support};
 
 /// A context that has arrived at a step (0-based). No arrival, the null context, is the absence of a `Context`.
@@ -21,33 +23,27 @@ impl Context<'_> {
     }
 }
 
-/// The contexts of one episode, step by step.
-#[derive(Debug, Clone)]
+/// The contexts that arrive in one episode, in the order of their arrival. The model has at most one per step; a shop may
+/// have more.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeContexts {
     dimension: usize,
     features: Vec<f64>,
-    arrivals: Vec<Arrival>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Arrival {
-    Nobody,
-    Somebody(Option<u32>),
+    arrivals: Vec<(u32, Option<u32>)>,
 }
 
 impl EpisodeContexts {
-    /// An episode without arrivals.
-    pub fn empty(horizon: usize, dimension: usize) -> Self {
+    /// An episode without arrivals, of contexts with `dimension` features.
+    pub fn new(dimension: usize) -> Self {
         Self {
             dimension,
-            features: vec![0.0; horizon * dimension],
-            arrivals: vec![Arrival::Nobody; horizon],
+            ..Self::default()
         }
     }
 
     /// The episode of a row; contexts that are points of the support are marked as such.
     pub fn of_row(rows: &ContextRows, row: usize, support: &Support) -> Self {
-        let mut episode = Self::empty(rows.horizon(), rows.dimension());
+        let mut episode = Self::new(rows.dimension());
         for step in 0..rows.horizon() {
             if let Some(features) = rows.get(row, step) {
                 episode.arrive(step, |slot| {
@@ -59,32 +55,49 @@ impl EpisodeContexts {
         episode
     }
 
+    /// Forgets all arrivals.
+    pub fn clear(&mut self) {
+        self.features.clear();
+        self.arrivals.clear();
+    }
+
     /// Somebody arrives at `step` (0-based): `fill` writes the features and returns the number of the context type.
     pub fn arrive(&mut self, step: usize, fill: impl FnOnce(&mut [f64]) -> Option<u32>) {
-        let slot = &mut self.features[step * self.dimension..(step + 1) * self.dimension];
-        self.arrivals[step] = Arrival::Somebody(fill(slot));
+        let start = self.features.len();
+        self.features.resize(start + self.dimension, 0.0);
+        let point = fill(&mut self.features[start..]);
+        self.arrivals.push((step as u32, point));
     }
 
-    /// Nobody arrives at `step` (0-based).
-    pub fn pass(&mut self, step: usize) {
-        self.arrivals[step] = Arrival::Nobody;
+    /// Whether all arrivals have `dimension` features and come within `horizon` steps: contexts from outside may not.
+    pub(super) fn fits(&self, horizon: usize, dimension: usize) -> bool {
+        self.dimension == dimension
+            && self.features.len() == dimension * self.arrivals.len()
+            && self
+                .arrivals
+                .iter()
+                .all(|(step, _)| (*step as usize) < horizon)
     }
 
-    /// The context at `step` (0-based); `None` where nobody arrives.
-    pub fn get(&self, step: usize) -> Option<Context<'_>> {
-        let start = step * self.dimension;
-        match self.arrivals[step] {
-            Arrival::Nobody => None,
-            Arrival::Somebody(point) => Some(Context {
-                step,
+    /// Number of arrivals.
+    pub fn len(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// Whether nobody has arrived.
+    pub fn is_empty(&self) -> bool {
+        self.arrivals.is_empty()
+    }
+
+    /// All arrivals of the episode, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Context<'_>> {
+        self.arrivals.iter().enumerate().map(|(n, &(step, point))| {
+            let start = n * self.dimension;
+            Context {
+                step: step as usize,
                 features: &self.features[start..start + self.dimension],
                 point,
-            }),
-        }
-    }
-
-    /// All arrivals of the episode, in the order of their steps.
-    pub fn iter(&self) -> impl Iterator<Item = Context<'_>> {
-        (0..self.arrivals.len()).filter_map(|step| self.get(step))
+            }
+        })
     }
 }

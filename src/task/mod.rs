@@ -19,5 +19,5 @@ pub use kernel::{Kernel, KernelSpec};
 pub use limits::{COST_LIMIT, HORIZON_LIMIT, NUMBER_LIMIT, TABLE_LIMIT, finite_numbers};
 pub use rows::ContextRows;
 pub use support::Support;
-pub(crate) use task::check_horizon;
 pub use task::{FeatureRange, Task, TaskSpec};
+pub(crate) use task::{check_horizon, check_table_types};

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::{
-    Application, ApplicationSpec, Context, ContextRows, HORIZON_LIMIT, Support, TABLE_LIMIT,
-    finite_numbers,
+    Application, ApplicationSpec, Context, ContextRows, EpisodeContexts, HORIZON_LIMIT, Support,
+    TABLE_LIMIT, finite_numbers,
 };
 use crate::error::{Invalid, shown};
 
@@ -141,9 +141,7 @@ impl TaskSpec {
     ) -> Result<Task, Invalid> {
         check_horizon(self.horizon)?;
         let application = Application::check(&self.application, self.dimension)?;
-        if let Some(rows) = application.table_types() {
-            check_types(rows, &support, is_finite)?;
-        }
+        check_table_types(&application, &support, is_finite)?;
         let names = self.feature_names.as_ref().map_or(0, Vec::len);
         if self.feature_names.is_some() && names != self.dimension {
             let accepted = format!("{} names, one per feature", self.dimension);
@@ -208,7 +206,15 @@ pub(crate) fn check_horizon(horizon: usize) -> Result<(), Invalid> {
     Err(Invalid::new("study.horizon", horizon, accepted))
 }
 
-fn check_types(rows: usize, support: &Support, is_finite: bool) -> Result<(), Invalid> {
+/// Accepts tables with a row for each context type.
+pub(crate) fn check_table_types(
+    application: &Application,
+    support: &Support,
+    is_finite: bool,
+) -> Result<(), Invalid> {
+    let Some(rows) = application.table_types() else {
+        return Ok(());
+    };
     if !is_finite {
         return Err(Invalid::new(
             "application.kind",
@@ -354,6 +360,22 @@ impl Task {
                     shown(self.reward_max)
                 ),
             ));
+        }
+        Ok(())
+    }
+
+    /// Checks the contexts of an episode from outside.
+    pub fn check_contexts(&self, contexts: &EpisodeContexts) -> Result<(), Invalid> {
+        if !contexts.fits(self.horizon, self.dimension) {
+            let accepted = "contexts of this task";
+            return Err(Invalid::new("contexts", "those of another task", accepted));
+        }
+        for context in contexts.iter() {
+            self.check_context(context.features)?;
+            if context.point != self.support.find(context.features) {
+                let accepted = "contexts with the types of this task";
+                return Err(Invalid::new("contexts", "another type", accepted));
+            }
         }
         Ok(())
     }

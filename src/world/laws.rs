@@ -157,21 +157,15 @@ impl ContextLaws {
         })
     }
 
-    /// An episode without arrivals, to be filled by [`ContextLaws::draw`].
-    pub fn empty_episode(&self) -> EpisodeContexts {
-        EpisodeContexts::empty(self.step_law.len(), self.dimension)
-    }
-
-    /// Draws the contexts of one episode.
+    /// Draws the contexts of one episode in place of those that are there.
     pub fn draw(&self, rng: &mut impl Rng, episode: &mut EpisodeContexts) {
-        for step in 0..self.step_law.len() {
+        episode.clear();
+        for (step, &law) in self.step_law.iter().enumerate() {
             let p = self.no_arrival[step];
             if p > 0.0 && rng.random::<f64>() < p {
-                episode.pass(step);
-            } else {
-                let law = &self.laws[self.step_law[step]];
-                episode.arrive(step, |slot| law.draw(rng, &self.support, slot));
+                continue;
             }
+            episode.arrive(step, |slot| self.laws[law].draw(rng, &self.support, slot));
         }
     }
 
@@ -189,11 +183,13 @@ impl ContextLaws {
     pub fn draw_rows(&self, rng: &mut impl Rng, count: usize) -> ContextRows {
         let horizon = self.step_law.len();
         let mut rows = ContextRows::new(horizon, self.dimension);
-        let mut episode = self.empty_episode();
+        let mut episode = EpisodeContexts::new(self.dimension);
         for _ in 0..count {
             self.draw(rng, &mut episode);
+            let mut arrivals = episode.iter().peekable();
             for step in 0..horizon {
-                rows.push(episode.get(step).map(|context| context.features));
+                let arrival = arrivals.next_if(|context| context.step == step);
+                rows.push(arrival.map(|context| context.features));
             }
         }
         rows

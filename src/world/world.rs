@@ -9,7 +9,8 @@ use super::{BudgetSpec, Budgets, ContextLaws, ContextsSpec, Conversion, Conversi
 use crate::error::{Invalid, shown};
 use crate::oracle::Truth;
 use crate::task::{
-    Application, ApplicationSpec, Context, ContextRows, FeatureRange, Task, TaskSpec, check_horizon,
+    Application, ApplicationSpec, Context, ContextRows, FeatureRange, Task, TaskSpec,
+    check_horizon, check_table_types,
 };
 
 /// A world as a study file states it, not yet checked.
@@ -45,6 +46,7 @@ impl WorldSpec {
         check_horizon(self.horizon)?;
         let contexts = ContextLaws::check(&self.contexts, self.horizon)?;
         let application = Application::check(&self.application, contexts.dimension())?;
+        check_table_types(&application, contexts.support(), contexts.is_finite())?;
         let spendable = u64::from(application.cost_max()) * self.horizon as u64;
         let limit = u32::try_from(spendable).unwrap_or(u32::MAX);
         let task = TaskSpec {

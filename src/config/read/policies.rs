@@ -6,7 +6,7 @@ use super::context_rows::{self, FeatureNames};
 use super::oracles::oracle;
 use super::{Read, WHOLE, sections};
 use crate::config::section::Section;
-use crate::policy::{InitialRows, PolicySpec, SquareSettings};
+use crate::policy::{DataUse, InitialRows, LearnerSpec, Optimism, PolicySpec, SquareSettings};
 use crate::world::ConversionSpec;
 
 /// The policies with their names, by default their kinds.
@@ -19,6 +19,7 @@ pub(in crate::config) fn policies(
     sections(root, "policies", |s| {
         let kinds = [
             "mimic-opt-dp",
+            "tight-opt-dp",
             "square-cbwk",
             "logistic-ucb1",
             "clairvoyant",
@@ -30,8 +31,13 @@ pub(in crate::config) fn policies(
         let kind = s.kind(&kinds)?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
         let spec = match kind.as_str() {
-            "mimic-opt-dp" => PolicySpec::MimicOptDp {
-                alpha: s.number_or("alpha", 0.5)?,
+            "mimic-opt-dp" => PolicySpec::Learner {
+                settings: learner(s, LearnerSpec::PAPER)?,
+                initial: initial_rows(s, horizon, names)?,
+                oracle: oracle(s, truth)?,
+            },
+            "tight-opt-dp" => PolicySpec::Learner {
+                settings: learner(s, LearnerSpec::TIGHT)?,
                 initial: initial_rows(s, horizon, names)?,
                 oracle: oracle(s, truth)?,
             },
@@ -62,6 +68,32 @@ pub(in crate::config) fn policies(
         };
         Ok((name, spec))
     })
+}
+
+fn learner(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> {
+    Ok(LearnerSpec {
+        optimism: match s.word_or("optimism", &OPTIMISM, optimism_word(default.optimism))? {
+            "separate" => Optimism::Separate,
+            "coupled" => Optimism::Coupled,
+            _ => Optimism::Auto,
+        },
+        data: match s.word_or("data", &["split", "shared"], "split")? {
+            "shared" => DataUse::Shared,
+            _ => DataUse::Split,
+        },
+        alpha: s.number_or("alpha", default.alpha)?,
+        replan_growth: s.number_or("replan_growth", default.replan_growth)?,
+    })
+}
+
+const OPTIMISM: [&str; 3] = ["separate", "coupled", "auto"];
+
+fn optimism_word(optimism: Optimism) -> &'static str {
+    match optimism {
+        Optimism::Separate => OPTIMISM[0],
+        Optimism::Coupled => OPTIMISM[1],
+        Optimism::Auto => OPTIMISM[2],
+    }
 }
 
 fn initial_rows(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<InitialRows> {
