@@ -8,7 +8,7 @@ use super::{
     Armed, GaussianProcess, Glm, GlmParameters, GpParameters, KernelOracle, KernelParameters,
     Known, Logistic, LogisticParameters, Neural, NeuralParameters, Oracle, Truth,
 };
-use crate::error::Invalid;
+use crate::error::{Invalid, shown};
 use crate::task::{Kernel, KernelSpec, Task};
 
 /// An oracle and its parameters, not yet checked.
@@ -45,6 +45,9 @@ pub struct OracleConfig {
     kernel: Option<Kernel>,
 }
 
+/// Parameters beyond this, or below its inverse, would switch learning off or lose all digits.
+const PARAMETER_LIMIT: f64 = 1e12;
+
 /// The most weights of a network whose Z is kept whole: 32 MiB of it.
 const FULL_LIMIT: usize = 2048;
 
@@ -52,14 +55,20 @@ impl OracleSpec {
     /// Checks the parameters for an task; `field` is the oracle's place in the study.
     pub fn check(&self, field: &str, task: &Task) -> Result<OracleConfig, Invalid> {
         let at_least = |name: &str, value: f64, above: f64| {
-            if value.is_finite() && value > above {
+            if value > above && (1.0 / PARAMETER_LIMIT..=PARAMETER_LIMIT).contains(&value) {
                 return Ok(());
             }
             let accepted = match above {
                 0.0 => "a positive number".to_string(),
                 _ => format!("a number above {above}"),
             };
-            Err(Invalid::new(format!("{field}.{name}"), value, accepted))
+            let accepted =
+                format!("{accepted}, of a size up to {PARAMETER_LIMIT:e} and not below 1e-12");
+            Err(Invalid::new(
+                format!("{field}.{name}"),
+                shown(value),
+                accepted,
+            ))
         };
         let positive = |name: &str, value: f64| at_least(name, value, 0.0);
         let optional = |name: &str, value: Option<f64>| value.map_or(Ok(()), |x| positive(name, x));
