@@ -10,15 +10,18 @@
 //!
 //! The paper writes the norm without the root; it is meant with it. f is the identity (linear link, kappa = 1, mu_hat in
 //! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
+//! Tighter bounds for the linear link are in [`super::LinearMixture`].
 
 use nalgebra::{DMatrix, DVector};
+use rand::rngs::ChaCha8Rng;
 
 use super::design::Design;
+use super::drawn::draw_around;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic::least_slope;
 use super::regression::Regression;
-use super::{LabeledData, newton};
+use super::{Diagnosis, LabeledData, newton};
 use crate::dp::Link;
 use crate::model::Instance;
 
@@ -110,5 +113,17 @@ impl Regression for Glm {
 
     fn fitted(&self) -> Option<&Ellipsoid> {
         self.fitted.as_ref()
+    }
+
+    fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
+        let ridge = self.kappa * self.lambda;
+        match self.parameters.link {
+            Link::Logistic => Some(draw_around(&self.estimate, &self.design, ridge, rng)),
+            Link::Linear => None,
+        }
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::free(self.design.len(), self.estimate.norm(), 1.0)
     }
 }

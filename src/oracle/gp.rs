@@ -11,7 +11,7 @@
 use std::f64::consts::PI;
 
 use super::posterior::Posterior;
-use super::{Bounds, LabeledData, Oracle};
+use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::model::{Context, Instance, Kernel, KernelSpec};
 
 /// Parameters of the oracle; those that are set are positive.
@@ -80,5 +80,9 @@ impl Oracle for GaussianProcess {
 
     fn watch(&mut self, context: &Context) {
         self.posterior.watch(context.features);
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::of(self.posterior.len())
     }
 }

@@ -1,10 +1,14 @@
-//! What the regressions `glm` and `logistic` share: once fitted, all they say comes from an ellipsoid.
+//! What the regressions share, `glm` and `logistic` and their mixtures: once fitted, all they say comes from an ellipsoid.
 
 use std::fmt::Debug;
 use std::ops::Range;
 
+use nalgebra::DVector;
+use rand::rngs::ChaCha8Rng;
+
+use super::drawn::DrawnParameter;
 use super::ellipsoid::Ellipsoid;
-use super::{Bounds, LabeledData, Oracle};
+use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::dp::{BoundParameters, ContextSample};
 use crate::model::Context;
 
@@ -18,6 +22,19 @@ pub(super) trait Regression: Debug + Send + Sync {
 
     /// What was fitted, where there were data.
     fn fitted(&self) -> Option<&Ellipsoid>;
+
+    /// See [`Oracle::anytime`].
+    fn anytime(&self) -> bool {
+        false
+    }
+
+    /// A parameter drawn from a posterior, on phi as it is; f is logistic.
+    fn draw_parameter(&self, _rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
+        None
+    }
+
+    /// See [`Oracle::diagnosis`].
+    fn diagnosis(&self) -> Diagnosis;
 }
 
 impl<R: Regression> Oracle for R {
@@ -59,6 +76,19 @@ impl<R: Regression> Oracle for R {
     }
 
     fn bound_parameters(&self) -> Option<BoundParameters> {
-        Some(self.fitted()?.parameters(self.action_values()))
+        self.fitted()?.parameters(self.action_values())
+    }
+
+    fn anytime(&self) -> bool {
+        Regression::anytime(self)
+    }
+
+    fn draw(&self, rng: &mut ChaCha8Rng) -> Option<Box<dyn Oracle>> {
+        let mu = self.draw_parameter(rng)?;
+        Some(Box::new(DrawnParameter::new(mu, self.action_values())))
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Regression::diagnosis(self)
     }
 }

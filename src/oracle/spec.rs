@@ -5,9 +5,12 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use super::{
-    Armed, GaussianProcess, Glm, GlmParameters, GpParameters, KernelOracle, KernelParameters,
-    Known, Logistic, LogisticParameters, Neural, NeuralParameters, Oracle,
+    Armed, GaussianProcess, Glm, GlmParameters, GpParameters, KernelMixtureParameters,
+    KernelOracle, KernelParameters, Known, LinearMixture, LinearMixtureParameters, Logistic,
+    LogisticMixture, LogisticMixtureParameters, LogisticParameters, Neural, NeuralParameters,
+    Oracle, Sides,
 };
+use crate::dp::Link;
 use crate::error::Invalid;
 use crate::model::{Instance, Kernel, KernelSpec};
 
@@ -24,12 +27,25 @@ pub enum OracleSpec {
         /// Multiplies the radius.
         radius_scale: f64,
     },
+    /// Conversion per action, or per step and action, with beta-binomial bounds.
+    BetaBinomial {
+        /// Whether conversion differs by step.
+        by_step: bool,
+        /// Multiplies the distance of the bounds from the mean.
+        radius_scale: f64,
+    },
     /// The generalized linear oracle.
     Glm(GlmParameters),
+    /// The linear oracle with bounds from the quadratic mixture.
+    LinearMixture(LinearMixtureParameters),
     /// The refined logistic oracle.
     Logistic(LogisticParameters),
+    /// The logistic oracle with bounds from the likelihood mixture.
+    LogisticMixture(LogisticMixtureParameters),
     /// The kernel oracle.
     Kernel(KernelParameters),
+    /// The kernel oracle with bounds from the quadratic mixture.
+    KernelMixture(KernelMixtureParameters),
     /// The Gaussian-process oracle.
     Gp(GpParameters),
     /// The neural oracle.
@@ -64,7 +80,9 @@ impl OracleSpec {
         let positive = |name: &str, value: f64| at_least(name, value, 0.0);
         let optional = |name: &str, value: Option<f64>| value.map_or(Ok(()), |x| positive(name, x));
         match self {
-            Self::Armed { radius_scale } | Self::ArmedByStep { radius_scale } => {
+            Self::Armed { radius_scale }
+            | Self::ArmedByStep { radius_scale }
+            | Self::BetaBinomial { radius_scale, .. } => {
                 positive("radius_scale", *radius_scale)?;
             }
             Self::Glm(parameters) => {
@@ -72,6 +90,15 @@ impl OracleSpec {
                 optional("lambda", parameters.lambda)?;
                 optional("gamma", parameters.gamma)?;
                 optional("kappa", parameters.kappa)?;
+            }
+            Self::LinearMixture(parameters) => {
+                positive("lambda", parameters.lambda)?;
+                positive("norm_bound", parameters.norm_bound)?;
+                positive("radius_scale", parameters.radius_scale)?;
+            }
+            Self::LogisticMixture(parameters) => {
+                positive("norm_bound", parameters.norm_bound)?;
+                positive("radius_scale", parameters.radius_scale)?;
             }
             Self::Logistic(parameters) => {
                 positive("lambda", parameters.lambda)?;
@@ -84,6 +111,12 @@ impl OracleSpec {
                 lambda.map_or(Ok(()), |lambda| at_least("lambda", lambda, 1.0))?;
                 positive("norm_bound", parameters.norm_bound)?;
                 optional("beta", parameters.beta)?;
+                positive("radius_scale", parameters.radius_scale)?;
+            }
+            Self::KernelMixture(parameters) => {
+                // Below this, rounding errors of the kernel count for more than the ridge.
+                at_least("lambda", parameters.lambda, 1e-9)?;
+                positive("norm_bound", parameters.norm_bound)?;
                 positive("radius_scale", parameters.radius_scale)?;
             }
             Self::Gp(parameters) => {
@@ -124,6 +157,7 @@ impl OracleSpec {
     fn kernel(&self) -> Option<&KernelSpec> {
         match self {
             Self::Kernel(parameters) => Some(&parameters.kernel),
+            Self::KernelMixture(parameters) => Some(&parameters.kernel),
             Self::Gp(parameters) => Some(&parameters.kernel),
             _ => None,
         }
@@ -157,6 +191,17 @@ impl OracleConfig {
         episodes: usize,
         start: ChaCha8Rng,
     ) -> Box<dyn Oracle> {
+        self.build_with_sides(instance, episodes, start, Sides::Both)
+    }
+
+    /// The same where perhaps only upper bounds are needed.
+    pub fn build_with_sides(
+        &self,
+        instance: &Arc<Instance>,
+        episodes: usize,
+        start: ChaCha8Rng,
+        sides: Sides,
+    ) -> Box<dyn Oracle> {
         let actions = instance.actions();
         let kernel = || self.kernel.clone().expect("checked with the oracle");
         match &self.spec {
@@ -166,10 +211,29 @@ impl OracleConfig {
             OracleSpec::ArmedByStep { radius_scale } => {
                 Box::new(Armed::by_step(actions, instance.horizon(), *radius_scale))
             }
+            OracleSpec::BetaBinomial {
+                by_step,
+                radius_scale,
+            } => {
+                let armed = match by_step {
+                    true => Armed::by_step(actions, instance.horizon(), *radius_scale),
+                    false => Armed::stationary(actions, *radius_scale),
+                };
+                Box::new(armed.with_beta_binomial(sides))
+            }
             OracleSpec::Glm(parameters) => Box::new(Glm::new(instance, *parameters, episodes)),
+            OracleSpec::LinearMixture(parameters) => {
+                Box::new(LinearMixture::new(instance, *parameters))
+            }
             OracleSpec::Logistic(parameters) => Box::new(Logistic::new(instance, *parameters)),
+            OracleSpec::LogisticMixture(parameters) => {
+                Box::new(LogisticMixture::new(instance, *parameters))
+            }
             OracleSpec::Kernel(parameters) => {
                 Box::new(KernelOracle::new(instance, kernel(), parameters, episodes))
+            }
+            OracleSpec::KernelMixture(parameters) => {
+                Box::new(KernelOracle::mixture(instance, kernel(), parameters))
             }
             OracleSpec::Gp(parameters) => {
                 Box::new(GaussianProcess::new(instance, kernel(), parameters))
@@ -182,21 +246,45 @@ impl OracleConfig {
     /// Its kind, as study files name it.
     pub fn kind(&self) -> &'static str {
         match self.spec {
-            OracleSpec::Armed { .. } => "armed",
-            OracleSpec::ArmedByStep { .. } => "armed-by-step",
-            OracleSpec::Glm(_) => "glm",
-            OracleSpec::Logistic(_) => "logistic",
-            OracleSpec::Kernel(_) => "kernel",
+            OracleSpec::Armed { .. } | OracleSpec::BetaBinomial { by_step: false, .. } => "armed",
+            OracleSpec::ArmedByStep { .. } | OracleSpec::BetaBinomial { .. } => "armed-by-step",
+            OracleSpec::Glm(_) | OracleSpec::LinearMixture(_) => "glm",
+            OracleSpec::Logistic(_) | OracleSpec::LogisticMixture(_) => "logistic",
+            OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) => "kernel",
             OracleSpec::Gp(_) => "gp",
             OracleSpec::Neural(_) => "neural",
             OracleSpec::Known => "known",
         }
     }
 
+    /// Where its bounds come from, as study files name it.
+    pub fn bounds(&self) -> &'static str {
+        match self.spec {
+            OracleSpec::BetaBinomial { .. } => "beta-binomial",
+            OracleSpec::LinearMixture(_)
+            | OracleSpec::LogisticMixture(_)
+            | OracleSpec::KernelMixture(_) => "mixture",
+            _ => "paper",
+        }
+    }
+
+    /// Whether [`Oracle::draw`] draws.
+    pub fn has_posterior(&self) -> bool {
+        match &self.spec {
+            OracleSpec::Armed { .. }
+            | OracleSpec::ArmedByStep { .. }
+            | OracleSpec::BetaBinomial { .. }
+            | OracleSpec::Logistic(_)
+            | OracleSpec::LogisticMixture(_) => true,
+            OracleSpec::Glm(parameters) => parameters.link == Link::Logistic,
+            _ => false,
+        }
+    }
+
     /// A generous estimate of the bytes it holds after so many observations, with so many contexts watched.
     pub fn bytes(&self, instance: &Instance, observations: usize, watched: usize) -> usize {
         match self.spec {
-            OracleSpec::Kernel(_) | OracleSpec::Gp(_) => {
+            OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) | OracleSpec::Gp(_) => {
                 let contexts = match instance.contexts().is_finite() {
                     true => watched.min(instance.contexts().support().len()),
                     false => watched,

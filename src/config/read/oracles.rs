@@ -5,7 +5,9 @@ use crate::config::section::Section;
 use crate::dp::Link;
 use crate::model::{ConversionSpec, KernelSpec};
 use crate::oracle::{
-    GlmParameters, GpParameters, KernelParameters, LogisticParameters, NeuralParameters, OracleSpec,
+    GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
+    LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, NeuralParameters,
+    OracleSpec,
 };
 
 /// The oracle; where the file names none, the one made for the truth.
@@ -23,35 +25,11 @@ pub(super) fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec
                 "known",
             ];
             Ok(match s.kind(&kinds)?.as_str() {
-                "armed" => OracleSpec::Armed {
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                },
-                "armed-by-step" => OracleSpec::ArmedByStep {
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                },
-                "glm" => OracleSpec::Glm(GlmParameters {
-                    link: match s.word("link", &["linear", "logistic"])?.as_str() {
-                        "linear" => Link::Linear,
-                        _ => Link::Logistic,
-                    },
-                    lambda: s.optional_number("lambda")?,
-                    gamma: s.optional_number("gamma")?,
-                    kappa: s.optional_number("kappa")?,
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                }),
-                "logistic" => OracleSpec::Logistic(LogisticParameters {
-                    lambda: s.number_or("lambda", 1.0)?,
-                    gamma: s.optional_number("gamma")?,
-                    kappa: s.optional_number("kappa")?,
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                }),
-                "kernel" => OracleSpec::Kernel(KernelParameters {
-                    kernel: oracle_kernel(s, truth)?,
-                    lambda: s.optional_number("lambda")?,
-                    norm_bound: s.number_or("norm_bound", 1.0)?,
-                    beta: s.optional_number("beta")?,
-                    radius_scale: s.number_or("radius_scale", 1.0)?,
-                }),
+                "armed" => armed(s, false)?,
+                "armed-by-step" => armed(s, true)?,
+                "glm" => glm(s)?,
+                "logistic" => logistic(s)?,
+                "kernel" => kernel_oracle(s, truth)?,
                 "gp" => OracleSpec::Gp(GpParameters {
                     kernel: oracle_kernel(s, truth)?,
                     lambda: s.number_or("lambda", 0.25)?,
@@ -117,6 +95,112 @@ pub(super) fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec
     Ok(spec)
 }
 
+fn armed(s: &mut Section, by_step: bool) -> Read<OracleSpec> {
+    let bounds = s.word_or("bounds", &["paper", "beta-binomial"], "paper")?;
+    let radius_scale = s.number_or("radius_scale", 1.0)?;
+    Ok(match (bounds.as_str(), by_step) {
+        ("paper", false) => OracleSpec::Armed { radius_scale },
+        ("paper", true) => OracleSpec::ArmedByStep { radius_scale },
+        _ => OracleSpec::BetaBinomial {
+            by_step,
+            radius_scale,
+        },
+    })
+}
+
+/// Whether the bounds are those of a mixture; the paper's otherwise.
+fn mixture(s: &mut Section) -> Read<bool> {
+    Ok(s.word_or("bounds", &["paper", "mixture"], "paper")? == "mixture")
+}
+
+/// Keys that belong to the paper's radius alone.
+fn refuse_with_mixture(s: &mut Section, keys: &[&'static str]) -> Read<()> {
+    for key in keys {
+        if s.has(key) {
+            let accepted = format!("`{key}` with bounds = \"paper\" only");
+            return Err(s.conflict(key, &accepted));
+        }
+    }
+    Ok(())
+}
+
+fn glm(s: &mut Section) -> Read<OracleSpec> {
+    let link = match s.word("link", &["linear", "logistic"])?.as_str() {
+        "linear" => Link::Linear,
+        _ => Link::Logistic,
+    };
+    if mixture(s)? {
+        if link == Link::Logistic {
+            let accepted =
+                "bounds = \"paper\" for this link (kind = \"logistic\" has mixture bounds)";
+            return Err(s.conflict("bounds", accepted));
+        }
+        refuse_with_mixture(s, &["gamma", "kappa"])?;
+        let default = LinearMixtureParameters::default();
+        return Ok(OracleSpec::LinearMixture(LinearMixtureParameters {
+            norm_bound: s.number_or("norm_bound", default.norm_bound)?,
+            lambda: s.number_or("lambda", default.lambda)?,
+            radius_scale: s.number_or("radius_scale", default.radius_scale)?,
+        }));
+    }
+    refuse_with_paper(s)?;
+    Ok(OracleSpec::Glm(GlmParameters {
+        link,
+        lambda: s.optional_number("lambda")?,
+        gamma: s.optional_number("gamma")?,
+        kappa: s.optional_number("kappa")?,
+        radius_scale: s.number_or("radius_scale", 1.0)?,
+    }))
+}
+
+/// The paper's regressions have their norm bound built in.
+fn refuse_with_paper(s: &mut Section) -> Read<()> {
+    if s.has("norm_bound") {
+        let accepted =
+            "`norm_bound` with bounds = \"mixture\" only (the paper's bounds take |mu| <= 1)";
+        return Err(s.conflict("norm_bound", accepted));
+    }
+    Ok(())
+}
+
+fn logistic(s: &mut Section) -> Read<OracleSpec> {
+    if mixture(s)? {
+        refuse_with_mixture(s, &["lambda", "gamma", "kappa"])?;
+        let default = LogisticMixtureParameters::default();
+        return Ok(OracleSpec::LogisticMixture(LogisticMixtureParameters {
+            norm_bound: s.number_or("norm_bound", default.norm_bound)?,
+            radius_scale: s.number_or("radius_scale", default.radius_scale)?,
+        }));
+    }
+    refuse_with_paper(s)?;
+    Ok(OracleSpec::Logistic(LogisticParameters {
+        lambda: s.number_or("lambda", 1.0)?,
+        gamma: s.optional_number("gamma")?,
+        kappa: s.optional_number("kappa")?,
+        radius_scale: s.number_or("radius_scale", 1.0)?,
+    }))
+}
+
+fn kernel_oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {
+    let kernel = oracle_kernel(s, truth)?;
+    if mixture(s)? {
+        refuse_with_mixture(s, &["beta"])?;
+        return Ok(OracleSpec::KernelMixture(KernelMixtureParameters {
+            kernel,
+            lambda: s.number_or("lambda", KernelMixtureParameters::LAMBDA)?,
+            norm_bound: s.number_or("norm_bound", 1.0)?,
+            radius_scale: s.number_or("radius_scale", 1.0)?,
+        }));
+    }
+    Ok(OracleSpec::Kernel(KernelParameters {
+        kernel,
+        lambda: s.optional_number("lambda")?,
+        norm_bound: s.number_or("norm_bound", 1.0)?,
+        beta: s.optional_number("beta")?,
+        radius_scale: s.number_or("radius_scale", 1.0)?,
+    }))
+}
+
 /// The kernel of an oracle; where the file names none, that of the truth.
 fn oracle_kernel(s: &mut Section, truth: &ConversionSpec) -> Read<KernelSpec> {
     match truth {
@@ -159,6 +243,7 @@ fn neural(s: &mut Section) -> Read<NeuralParameters> {
 fn named(kind: &str, more: &[(&str, toml::Value)]) -> toml::Table {
     let mut table = toml::Table::new();
     table.insert("kind".into(), kind.into());
+    table.insert("bounds".into(), "paper".into());
     table.extend(
         more.iter()
             .map(|(key, value)| ((*key).to_string(), value.clone())),

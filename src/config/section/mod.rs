@@ -157,6 +157,21 @@ impl<'d> Section<'d> {
         Err(self.wrong(item, &self.field(key), &accepted))
     }
 
+    /// One of some known words, or the default.
+    pub fn word_or(
+        &mut self,
+        key: &'static str,
+        known: &[&'static str],
+        default: &'static str,
+    ) -> Result<String, InputError> {
+        if self.has(key) {
+            return self.word(key, known);
+        }
+        self.asked.push(key);
+        self.record(key, default);
+        Ok(default.into())
+    }
+
     /// The error of the section's `kind`, for families of kinds.
     pub fn wrong_kind(&mut self, accepted: &str) -> InputError {
         match self.require("kind", accepted) {
