@@ -18,6 +18,7 @@ fn paper(delta: f64) -> LearnerSettings {
     LearnerSettings {
         learning: LearnerSpec::PAPER,
         delta,
+        ..LearnerSettings::default()
     }
 }
 

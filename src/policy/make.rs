@@ -11,7 +11,7 @@ use super::{
 };
 use crate::dp::ValueTable;
 use crate::fluid::FluidPlan;
-use crate::oracle::{OracleConfig, Truth};
+use crate::oracle::{OracleConfig, Sides, Truth};
 use crate::task::{ContextRows, Task};
 
 /// What all policies of a study are built from. Truth, optimum and fluid plan are for those that may know them.
@@ -85,8 +85,9 @@ impl MakePolicy for PolicyConfig {
     fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
         let task = Arc::clone(&setting.task);
         let delta = setting.delta;
-        let oracle = |config: &OracleConfig| {
-            let oracle = config.build(&task, setting.episodes, start.oracle, Some(&setting.truth));
+        let oracle = |config: &OracleConfig, sides| {
+            let truth = Some(&setting.truth);
+            let oracle = config.build(&task, setting.episodes, start.oracle, truth, sides);
             oracle.expect("the truth is there")
         };
         let choices = start.choices;
@@ -96,8 +97,8 @@ impl MakePolicy for PolicyConfig {
                 initial,
                 oracle: config,
             } => {
-                let oracle = oracle(config);
-                let mut learner = settings.learner(task, oracle, delta);
+                let oracle = oracle(config, settings.sides());
+                let mut learner = settings.learner(task, oracle, delta, choices);
                 match (initial, &start.drawn_rows) {
                     (InitialRows::Given(rows), _) => learner.add_rows(rows),
                     (InitialRows::Drawn(_), Some(rows)) => learner.add_rows(rows),
@@ -109,14 +110,14 @@ impl MakePolicy for PolicyConfig {
                 settings,
                 oracle: config,
             } => {
-                let oracle = oracle(config);
+                let oracle = oracle(config, Sides::Both);
                 Box::new(SquareCbwk::new(task, oracle, delta, *settings, choices))
             }
             Checked::LogisticUcb1 {
                 budget_correction,
                 oracle: config,
             } => {
-                let oracle = oracle(config);
+                let oracle = oracle(config, Sides::Both);
                 let correction = *budget_correction;
                 Box::new(LogisticUcb1::new(task, oracle, delta, correction, choices))
             }
@@ -130,7 +131,7 @@ impl MakePolicy for PolicyConfig {
                 Box::new(Clairvoyant::new(task, truth, optimum))
             }
             Checked::Myopic { oracle: config } => {
-                let oracle = oracle(config);
+                let oracle = oracle(config, Sides::Both);
                 Box::new(Myopic::new(task, oracle, delta))
             }
             Checked::Random => Box::new(Random::new(task, choices)),

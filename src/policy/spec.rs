@@ -114,10 +114,18 @@ impl PolicySpec {
                         rows.len()
                     }
                 };
+                let oracle = oracle.check(&format!("{field}.oracle"), task)?;
+                if settings.sampling && !oracle.has_posterior() {
+                    return Err(Invalid::new(
+                        format!("{field}.oracle.kind"),
+                        oracle.kind(),
+                        "an oracle with a posterior to draw from: armed, armed-by-step or logistic",
+                    ));
+                }
                 Checked::Learner {
                     settings: settings.check(field, task, rows)?,
                     initial: initial.clone(),
-                    oracle: oracle.check(&format!("{field}.oracle"), task)?,
+                    oracle,
                 }
             }
             Self::SquareCbwk { settings, oracle } => {
