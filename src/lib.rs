@@ -59,3 +59,5 @@ pub mod model;
 pub mod oracle;
 pub mod policy;
 pub mod report;
+pub mod results;
+pub mod statistics;

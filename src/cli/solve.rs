@@ -1,11 +1,12 @@
 //! `cbwk-gpu solve`.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use serde_json::json;
+use serde::Serialize;
 
 use super::args::{Format, SolveArgs};
 use super::{machine, sample_sizes};
@@ -14,6 +15,7 @@ use cbwk_gpu::error::InputError;
 use cbwk_gpu::experiment::{Optimum, Purpose, Streams};
 use cbwk_gpu::model::{ContextRows, Instance};
 use cbwk_gpu::report;
+use cbwk_gpu::results::{OptimumByBudget, csv_text, value_rows, write_whole};
 
 /// Runs the command.
 pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
@@ -52,37 +54,49 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
         None => Optimum::exact(&instance, backend.as_mut())?.context("the law is finite")?,
     };
     if let Some(path) = &args.out {
-        report::write_whole(path, report::csv::values(&optimum.table).as_bytes())?;
+        write_whole(path, &csv_text(value_rows(&optimum.table)))?;
     }
     let how = match &optimum.estimate {
         None => "exact optimum of the finite context law".to_string(),
         Some(estimate) => format!("optimum estimated from {} context rows", estimate.rows),
     };
+    let optima = OptimumByBudget::new(&optimum, 0..=instance.budgets().max());
     let mut out = std::io::stdout().lock();
     match args.machine.format {
         Format::Table => {
             let headline = format!("{name}: {how}, H = {}", instance.horizon());
-            write!(out, "{}", report::table::optimum(&headline, &optimum))?;
+            write!(out, "{}", report::table::optimum(&headline, &optima))?;
         }
         Format::Json => {
-            let mut object = json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "instance": name,
-                "horizon": instance.horizon(),
-                "backend": backend.report().backend,
-                "precision": backend.report().precision,
-                "strategies": report::json::strategies(&backend.report()),
-                "exact": optimum.estimate.is_none(),
-            });
-            let fields = object.as_object_mut().context("made as an object")?;
-            fields.extend(report::json::optimum(
-                &optimum,
-                0..=instance.budgets().max(),
-            ));
-            writeln!(out, "{object:#}")?;
+            let done = backend.report();
+            let solved = Solved {
+                version: env!("CARGO_PKG_VERSION"),
+                instance: &name,
+                horizon: instance.horizon(),
+                backend: &done.backend,
+                precision: &done.precision,
+                strategies: done.strategies.iter().cloned().collect(),
+                exact: optimum.estimate.is_none(),
+                optima,
+            };
+            writeln!(out, "{}", serde_json::to_string_pretty(&solved)?)?;
         }
     }
     Ok(())
+}
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Solved<'a> {
+    version: &'a str,
+    instance: &'a str,
+    horizon: usize,
+    backend: &'a str,
+    precision: &'a str,
+    strategies: BTreeMap<String, u64>,
+    exact: bool,
+    #[serde(flatten)]
+    optima: OptimumByBudget,
 }
 
 fn read_rows(file: &Path, instance: &Instance) -> Result<ContextRows, InputError> {

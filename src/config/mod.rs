@@ -19,7 +19,7 @@ use section::Section;
 pub use document::Document;
 pub use paper::{COMPARED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
-pub use sweep::{Sweep, SweepPoint, SweepValue};
+pub use sweep::{Sweep, SweepPoint};
 
 /// The most episodes or replications a study may have.
 const COUNT_LIMIT: u64 = 100_000_000;

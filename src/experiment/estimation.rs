@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::slope::slope;
-use super::{MeanAndError, Optimum, Purpose, Streams};
+use super::{Optimum, Purpose, Streams};
 use crate::dp::{Backend, BackendError};
 use crate::model::Instance;
+use crate::statistics::MeanAndError;
 
 /// Estimates of opt from samples of one size.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@ use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
 use crate::model::Instance;
 use crate::oracle::Known;
 use crate::policy::{Plan, Policy, best_entry_action};
+use crate::statistics::evenly_spaced;
 
 /// Steps, and budgets, that a map shows at the most: what an eye can tell apart.
 const SHOWN: usize = 60;
@@ -171,12 +172,4 @@ impl<'a> OfferSurvey<'a> {
         }
         offers
     }
-}
-
-/// At most `limit` of the numbers 0..count, evenly spaced, the first and the last among them.
-pub fn evenly_spaced(count: usize, limit: usize) -> Vec<usize> {
-    if count <= limit {
-        return (0..count).collect();
-    }
-    (0..limit).map(|i| i * (count - 1) / (limit - 1)).collect()
 }

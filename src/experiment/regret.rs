@@ -2,41 +2,7 @@
 
 use super::log_log_slope;
 use super::run::{Outcome, PolicyOutcome};
-
-/// Half the width of a band, in standard errors.
-pub const BAND: f64 = 3.0;
-
-/// A mean over replications and its standard error (NaN for a single replication).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MeanAndError {
-    /// Mean.
-    pub mean: f64,
-    /// Standard error of the mean.
-    pub standard_error: f64,
-}
-
-impl MeanAndError {
-    /// Of independent values.
-    pub fn of(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-        Self {
-            mean,
-            standard_error: (squares / (n - 1.0) / n).sqrt(),
-        }
-    }
-
-    /// Lower end of the band.
-    pub fn lower(&self) -> f64 {
-        self.mean - BAND * self.standard_error
-    }
-
-    /// Upper end of the band.
-    pub fn upper(&self) -> f64 {
-        self.mean + BAND * self.standard_error
-    }
-}
+use crate::statistics::MeanAndError;
 
 /// The regret of one policy, summarised.
 #[derive(Debug, Clone)]
@@ -61,6 +27,19 @@ impl Outcome {
             .iter()
             .map(|&b| self.optimum.table.start(b))
             .collect()
+    }
+
+    /// Final regret of each policy minus that of the first, replication by replication: all met the same contexts and
+    /// luck, so the differences are sharper than the regrets.
+    pub fn excess_over_first(&self) -> Vec<MeanAndError> {
+        let opt = self.opt();
+        let finals = |policy: &PolicyOutcome| policy.final_regrets(&opt);
+        let first = self.policies.first().map(finals).unwrap_or_default();
+        let excess = |policy| {
+            let pairs = finals(policy).into_iter().zip(&first);
+            MeanAndError::of(&pairs.map(|(x, y)| x - y).collect::<Vec<_>>())
+        };
+        self.policies.iter().map(excess).collect()
     }
 
     /// The regret of each policy, in the order of the study.
@@ -130,15 +109,6 @@ fn expected_regret(policy: &PolicyOutcome, opt: &[f64]) -> Option<MeanAndError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn mean_and_standard_error() {
-        let found = MeanAndError::of(&[1.0, 2.0, 3.0, 6.0]);
-        assert_eq!(found.mean, 3.0);
-        // Sample variance 14/3, over 4 values.
-        approx::assert_relative_eq!(found.standard_error, (14.0f64 / 12.0).sqrt());
-        assert!(MeanAndError::of(&[1.0]).standard_error.is_nan());
-    }
 
     #[test]
     fn regret_accumulates() {

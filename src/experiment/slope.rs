@@ -1,7 +1,7 @@
 //! How fast a regret grows: the slope of its curve in a log-log plot. About 1 is linear growth, about 1/2 that of a square
 //! root.
 
-use super::MeanAndError;
+use crate::statistics::MeanAndError;
 
 /// The least-squares slope of ln(mean cumulative regret) on ln t over the last half of the episodes, t = T/2 + 1, ..., T.
 ///
