@@ -1,20 +1,19 @@
 //! `cbwk-gpu simulate`.
 
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::{Format, MachineArgs, SimulateArgs};
 use super::{machine, sweep};
-use cbwk_gpu::config::{Document, Study, Sweep};
+use cbwk_gpu::config::{Document, Study, StudyFile, Sweep};
 use cbwk_gpu::dp::{Backend, BackendError};
 use cbwk_gpu::error::{InputError, OutputError};
-use cbwk_gpu::experiment::{self, FinishedWave, Observer, Outcome, RunError};
+use cbwk_gpu::experiment::{self, Outcome, Record, RunError, Sink, SinkError, Yardstick};
 use cbwk_gpu::report;
-use cbwk_gpu::results::{
-    EpisodeRow, GrowingRows, Results, ResultsFolder, Setting, StudyText, append_wave,
-};
+use cbwk_gpu::results::{EpisodesFile, Results, ResultsFolder, Setting, StudyText};
 
 /// Runs the command.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
@@ -25,15 +24,15 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         refuse_swept(args, &sweep)?;
         return sweep::simulate_all(args, &sweep);
     }
-    let study = Study::from_document(&document)?;
-    machine::check_strategy(&args.machine, &study.instance)?;
+    let file = StudyFile::from_document(&document)?;
+    machine::check_strategy(&args.machine, &file.study.instance)?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
-        None => ResultsFolder::prepare_default(&study.name)?,
+        None => ResultsFolder::prepare_default(&file.study.name)?,
     };
     let threads = machine::start_threads(&args.machine)?;
-    let finished = run_study(&study, &folder, backend.as_mut(), &args.machine, threads)?;
+    let finished = run_study(&file, &folder, backend.as_mut(), &args.machine, threads)?;
     let mut out = std::io::stdout().lock();
     match args.machine.format {
         Format::Json => out.write_all(finished.results.run.text().as_bytes())?,
@@ -54,19 +53,20 @@ pub(super) struct Finished {
 
 /// Runs a study and writes its results folder.
 pub(super) fn run_study(
-    study: &Study,
+    file: &StudyFile,
     folder: &ResultsFolder,
     backend: &mut dyn Backend,
     machine: &MachineArgs,
     threads: usize,
 ) -> anyhow::Result<Finished> {
     let start = Instant::now();
+    let study = &file.study;
     for note in study.instance.notes() {
         machine::note(machine, note);
     }
     let mut watcher = Watcher {
         bar: progress_bar(machine, study),
-        episodes: GrowingRows::start(folder, "episodes.csv")?,
+        episodes: EpisodesFile::start(folder)?,
     };
     let outcome = experiment::run(study, backend, &mut watcher);
     watcher.bar.finish_and_clear();
@@ -74,7 +74,7 @@ pub(super) fn run_study(
     watcher.episodes.finish()?;
 
     let writing = Instant::now();
-    let text = StudyText::parse(&folder.path().join("study.toml"), resolved_text(study)?)?;
+    let text = StudyText::parse(&folder.path().join("study.toml"), file.resolved_text())?;
     let setting = Setting {
         command: command_line(),
         report: backend.report(),
@@ -95,16 +95,21 @@ pub(super) fn run_study(
 /// Moves the progress bar, and writes every wave to disk as it comes.
 struct Watcher {
     bar: ProgressBar,
-    episodes: GrowingRows<EpisodeRow>,
+    episodes: EpisodesFile,
 }
 
-impl Observer for Watcher {
-    fn episode(&mut self, replications: usize) {
+impl Sink for Watcher {
+    fn episode(&mut self, replications: usize) -> ControlFlow<()> {
         self.bar.inc(replications as u64);
+        ControlFlow::Continue(())
     }
 
-    fn wave(&mut self, wave: &FinishedWave) -> Result<(), OutputError> {
-        append_wave(&mut self.episodes, wave)
+    fn replication(&mut self, yardstick: &Yardstick, record: &Record) -> Result<(), SinkError> {
+        self.episodes.replication(yardstick, record)
+    }
+
+    fn wave(&mut self) -> Result<(), SinkError> {
+        self.episodes.wave()
     }
 }
 
@@ -117,7 +122,11 @@ impl Watcher {
                 reason: error.to_string(),
                 finished: self.episodes.partial().display().to_string(),
             }),
-            RunError::Output(error) => error.into(),
+            RunError::Sink(error) => match error.downcast::<OutputError>() {
+                Ok(error) => (*error).into(),
+                Err(error) => anyhow::Error::from_boxed(error),
+            },
+            RunError::Invalid(_) | RunError::Stopped => error.into(),
         }
     }
 }
@@ -185,13 +194,6 @@ fn progress_bar(machine: &MachineArgs, study: &Study) -> ProgressBar {
     bar.set_style(style.expect("the template is valid"));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
-}
-
-fn resolved_text(study: &Study) -> anyhow::Result<String> {
-    let body = toml::to_string(&study.resolved)?;
-    Ok(format!(
-        "# Resolved study: every setting as it was used.\n\n{body}"
-    ))
 }
 
 fn command_line() -> String {

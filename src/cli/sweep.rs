@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::args::{Format, SimulateArgs};
 use super::machine;
 use super::simulate::{run_study, seconds};
-use cbwk_gpu::config::{Study, Sweep, SweepPoint};
+use cbwk_gpu::config::{StudyFile, Sweep, SweepPoint};
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::report;
 use cbwk_gpu::results::{Overview, OverviewRow, PointResult, ResultsFolder};
@@ -14,18 +14,19 @@ use cbwk_gpu::results::{Overview, OverviewRow, PointResult, ResultsFolder};
 /// Runs every point; all are checked before the first starts.
 pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
     let start = Instant::now();
-    let studies: Vec<Study> = sweep
+    let studies: Vec<StudyFile> = sweep
         .points
         .iter()
-        .map(|point| Study::from_document(&point.document))
+        .map(|point| StudyFile::from_document(&point.document))
         .collect::<Result<_, InputError>>()?;
-    for study in &studies {
-        machine::check_strategy(&args.machine, &study.instance)?;
+    for file in &studies {
+        machine::check_strategy(&args.machine, &file.study.instance)?;
     }
+    let name = &studies[0].study.name;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
-        None => ResultsFolder::prepare_default(&studies[0].name)?,
+        None => ResultsFolder::prepare_default(name)?,
     };
     let inner = |point: &SweepPoint| folder.inner(&point.label, args.force);
     let folders = sweep.points.iter().map(inner);
@@ -51,7 +52,7 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
         runs.push(run.text());
     }
     folder.write("overview.csv", &overview.text())?;
-    let title = format!("{}: {} points", studies[0].name, studies.len());
+    let title = format!("{name}: {} points", studies.len());
     let chart = report::overview::chart(&title, &overview);
     folder.write("overview.svg", chart.svg().as_bytes())?;
     let mut out = std::io::stdout().lock();

@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use super::slope::slope;
 use super::{Optimum, Purpose, Streams};
 use crate::dp::{Backend, BackendError};
 use crate::model::Instance;
-use crate::statistics::MeanAndError;
+use crate::statistics::{MeanAndError, slope};
 
 /// Estimates of opt from samples of one size.
 #[derive(Debug, Clone)]

@@ -294,8 +294,7 @@ impl PolicyConfig {
     }
 
     /// A generous estimate of the bytes one replication holds by the end of the study.
-    pub fn bytes_per_replication(&self, place: &Workplace) -> usize {
-        let instance = &place.instance;
+    pub fn bytes_per_replication(&self, instance: &Instance, episodes: usize) -> usize {
         let (horizon, actions) = (instance.horizon(), instance.actions());
         let dimension = instance.contexts().dimension();
         let per_observation = 8 * (2 * dimension + 3) + 9;
@@ -305,24 +304,24 @@ impl PolicyConfig {
             Checked::MimicOptDp {
                 reserved, oracle, ..
             } => {
-                let rows = reserved.rows_after(place.episodes);
+                let rows = reserved.rows_after(episodes);
                 let arrivals = rows * horizon;
                 let contexts = match instance.contexts().is_finite() {
                     true => arrivals.min(instance.contexts().support().len() * horizon),
                     false => arrivals,
                 };
-                let observations = place.episodes.saturating_sub(rows) * horizon;
+                let observations = episodes.saturating_sub(rows) * horizon;
                 // Vectors double as they grow; the backend's own scratch is a table or two.
                 2 * (arrivals * 20 + contexts * per_context + observations * per_observation)
                     + oracle.bytes(instance, observations, contexts)
                     + 4 * table
             }
             Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
-                let observations = place.episodes * horizon;
+                let observations = episodes * horizon;
                 2 * observations * per_observation + oracle.bytes(instance, observations, 0) + table
             }
             Checked::LogisticUcb1 { oracle, .. } => {
-                let steps = place.episodes * horizon;
+                let steps = episodes * horizon;
                 // Arrivals are kept one by one, and every step has its own list of contexts.
                 2 * steps * (per_context + 64 + per_observation) + oracle.bytes(instance, steps, 0)
             }

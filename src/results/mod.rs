@@ -4,6 +4,7 @@
 //! sweep; `coverage.csv` of `calibrate`; `values.csv` and the table of sample sizes of `solve`. Numbers are written with the
 //! fewest digits that read back as the same float64. Nothing here computes or draws.
 
+mod episodes;
 mod file;
 mod folder;
 mod offers;
@@ -15,10 +16,11 @@ mod rows;
 mod run_json;
 mod study_toml;
 
+pub use episodes::{EpisodesFile, episode_rows};
 pub use file::{GrowingFile, write_whole};
 pub use folder::{RESULT_FILES, ResultsFolder};
 pub use offers::{Offer, OfferMap};
-pub use outcome::{OptimumByBudget, Setting, append_wave, value_rows};
+pub use outcome::{OptimumByBudget, Setting, value_rows};
 pub use overview::{Overview, OverviewRow, PointResult};
 pub use read::{PolicyResults, Results, labels};
 pub use records::{

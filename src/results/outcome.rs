@@ -2,18 +2,15 @@
 
 use std::path::Path;
 
+use super::ResultsFolder;
 use super::offers::OfferMap;
 use super::read::{PolicyResults, Results};
-use super::records::{ActionRow, CoverageRow, EpisodeRow, StepRow, SummaryRow, ValueRow};
+use super::records::{ActionRow, CoverageRow, StepRow, SummaryRow, ValueRow};
 use super::run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
 use super::study_toml::StudyText;
-use super::{GrowingRows, ResultsFolder};
-use crate::config::Study;
 use crate::dp::{Report, ValueTable};
 use crate::error::OutputError;
-use crate::experiment::{
-    Coverage, FinishedWave, Optimum, Outcome, PolicyOutcome, RegretSummary, cumulative_regret,
-};
+use crate::experiment::{Coverage, Optimum, Outcome, PolicyOutcome, Study};
 
 /// How a study was run.
 #[derive(Debug, Clone)]
@@ -35,8 +32,7 @@ impl Results {
         outcome: &Outcome,
         setting: Setting,
     ) -> Self {
-        let policies = outcome.policies.iter().zip(outcome.regrets());
-        let policies = policies.map(|(policy, regret)| policy_results(policy, regret));
+        let policies = outcome.policies.iter().map(policy_results);
         let policies: Vec<PolicyResults> = policies.collect();
         let entries = policies.iter().map(|policy| policy.run.clone());
         Self {
@@ -75,7 +71,8 @@ impl Results {
     }
 }
 
-fn policy_results(policy: &PolicyOutcome, regret: RegretSummary) -> PolicyResults {
+fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
+    let regret = &policy.regret;
     let last = regret.cumulative.last();
     let offers = policy.offers.as_ref().map(|map| {
         let mut offers = OfferMap::default();
@@ -97,7 +94,7 @@ fn policy_results(policy: &PolicyOutcome, regret: RegretSummary) -> PolicyResult
             slope_standard_error: regret.slope.and_then(|x| known(x.standard_error)),
             seconds: policy.elapsed.as_secs_f64(),
         },
-        cumulative: regret.cumulative,
+        cumulative: regret.cumulative.clone(),
         left: policy.budget_use.left(),
         offers,
     }
@@ -132,11 +129,11 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyR
     let (phases, optimum) = (&outcome.phases, &outcome.optimum);
     let estimate = optimum.estimate.as_ref();
     let per_episode = |by_budget: &[f64]| {
-        let budgets = outcome.budgets.iter();
-        let sum: f64 = budgets.map(|b| by_budget[*b as usize]).sum();
-        sum / outcome.budgets.len() as f64
+        let budgets = outcome.yardstick.budgets.iter();
+        let count = budgets.len() as f64;
+        budgets.map(|b| by_budget[*b as usize]).sum::<f64>() / count
     };
-    let mut budgets = outcome.budgets.clone();
+    let mut budgets = outcome.yardstick.budgets.clone();
     budgets.sort_unstable();
     budgets.dedup();
     let optima = OptimumByBudget::new(optimum, budgets);
@@ -211,35 +208,6 @@ impl OptimumByBudget {
             fluid_bound: of(&optimum.fluid),
         }
     }
-}
-
-/// Lines of `episodes.csv`: one per replication and episode of a finished wave.
-pub fn append_wave(
-    file: &mut GrowingRows<EpisodeRow>,
-    wave: &FinishedWave,
-) -> Result<(), OutputError> {
-    let opt = wave.budgets.iter();
-    let opt: Vec<f64> = opt.map(|&b| wave.optimum.table.start(b)).collect();
-    let mut row = EpisodeRow {
-        policy: wave.policy.into(),
-        ..EpisodeRow::default()
-    };
-    for (replication, episodes) in (wave.first + 1..).zip(wave.episodes) {
-        let cumulative = cumulative_regret(episodes.iter().map(|e| e.reward), &opt);
-        for (t, (episode, cumulative)) in episodes.iter().zip(cumulative).enumerate() {
-            row.replication = replication;
-            row.episode = t + 1;
-            row.b_t = wave.budgets[t];
-            row.reward = episode.reward;
-            row.opt = opt[t];
-            row.regret = opt[t] - episode.reward;
-            row.cumulative_regret = cumulative;
-            row.spent = episode.spent;
-            row.expected_regret = episode.expected.map(|expected| opt[t] - expected);
-            file.append(&row)?;
-        }
-    }
-    file.sync()
 }
 
 /// `values.csv`: the value table, steps 1..=H.

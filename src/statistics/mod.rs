@@ -1,5 +1,11 @@
 //! Means with errors over replications: what experiments compute, files hold and pictures show.
 
+mod growth;
+mod moments;
+
+pub use growth::{Growth, slope};
+pub use moments::CurveMoments;
+
 /// Half the width of a band, in standard errors.
 pub const BAND: f64 = 3.0;
 
