@@ -5,18 +5,22 @@ mod common;
 use std::path::Path;
 
 use approx::assert_abs_diff_eq;
-use cbwk_gpu::config::{Document, Study};
+use cbwk_gpu::config::{Document, Study, StudyFile};
 use cbwk_gpu::dp::Coefficients;
-use cbwk_gpu::task::Context;
-use cbwk_gpu::world::World;
 use cbwk_gpu::oracle::{
     Bounds, LabeledData, Oracle, OracleConfig, Sides, beta_binomial_interval, beta_binomial_upper,
 };
+use cbwk_gpu::task::Context;
+use cbwk_gpu::world::World;
 use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
 
 /// Prices on a grid of contexts whose second feature goes up to 50, with an oracle.
 fn study(oracle: &str, conversion: &str) -> Result<Study, String> {
+    study_file(oracle, conversion).map(|file| file.study)
+}
+
+fn study_file(oracle: &str, conversion: &str) -> Result<StudyFile, String> {
     let text = format!(
         "[study]\nhorizon = 3\n[budget]\nkind = \"constant\"\nvalue = 2\n\
          [application]\nkind = \"pricing\"\nprices = [20.0, 50.0, 100.0, 200.0]\n\
@@ -25,7 +29,7 @@ fn study(oracle: &str, conversion: &str) -> Result<Study, String> {
          [[policies]]\nkind = \"mimic-opt-dp\"\noracle = {{ {oracle} }}\n"
     );
     let document = Document::parse(Path::new("small"), &text).map_err(|e| e.to_string())?;
-    Study::from_document(&document).map_err(|e| e.to_string())
+    StudyFile::from_document(&document).map_err(|e| e.to_string())
 }
 
 const LOGISTIC: &str = "kind = \"logistic\"\nweights = [1.0, 0.04, -0.015]";
@@ -106,10 +110,11 @@ fn study_files_name_the_bounds_and_the_resolved_study_records_them() {
             "lambda = 8.0",
         ),
     ] {
-        let study = study(oracle, conversion).unwrap();
+        let file = study_file(oracle, conversion).unwrap();
+        let resolved = file.resolved_text();
+        let study = file.study;
         assert_eq!(oracle_of(&study).bounds(), bounds, "{oracle}");
         assert_eq!(build(&study).anytime(), bounds != "paper", "{oracle}");
-        let resolved = study.resolved.to_string();
         assert!(resolved.contains(recorded), "{oracle}: {resolved}");
         let again = Document::parse(Path::new("resolved"), &resolved).unwrap();
         let again = Study::from_document(&again).unwrap();
@@ -230,8 +235,9 @@ fn the_units_of_features_do_not_matter() {
         "kind = \"logistic\", bounds = \"mixture\"",
         "kind = \"glm\", link = \"linear\", bounds = \"mixture\"",
     ] {
-        let wide = study(oracle, LOGISTIC).unwrap();
-        let text = wide.resolved.to_string();
+        let file = study_file(oracle, LOGISTIC).unwrap();
+        let text = file.resolved_text();
+        let wide = file.study;
         let unit = text
             .replace("50.0,\n", "0.05,\n")
             .replace("10.0,\n", "0.01,\n");

@@ -64,10 +64,9 @@ pub trait MakePolicy: Send + Sync {
     }
 
     /// A generous estimate of the bytes one replication holds by the end of the study.
-    fn bytes_per_replication(&self, setting: &Setting) -> usize {
-        let task = &setting.task;
+    fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
-        2 * setting.episodes * task.horizon() * per_step + 4 * table_bytes(task)
+        2 * episodes * task.horizon() * per_step + 4 * table_bytes(task)
     }
 }
 
@@ -166,8 +165,7 @@ impl MakePolicy for PolicyConfig {
         }
     }
 
-    fn bytes_per_replication(&self, setting: &Setting) -> usize {
-        let task = &setting.task;
+    fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let (horizon, actions) = (task.horizon(), task.actions());
         let dimension = task.dimension();
         let per_observation = 8 * (2 * dimension + 3) + 9;
@@ -177,24 +175,24 @@ impl MakePolicy for PolicyConfig {
             Checked::Learner {
                 settings, oracle, ..
             } => {
-                let rows = settings.rows_after(setting.episodes);
+                let rows = settings.rows_after(episodes);
                 let arrivals = rows * horizon;
                 let contexts = match task.is_finite() {
                     true => arrivals.min(task.support().len() * horizon),
                     false => arrivals,
                 };
-                let observations = setting.episodes.saturating_sub(rows) * horizon;
+                let observations = episodes.saturating_sub(rows) * horizon;
                 // Vectors double as they grow; the backend's own scratch is a table or two.
                 2 * (arrivals * 20 + contexts * per_context + observations * per_observation)
                     + oracle.bytes(task, observations, contexts)
                     + 4 * table
             }
             Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
-                let observations = setting.episodes * horizon;
+                let observations = episodes * horizon;
                 2 * observations * per_observation + oracle.bytes(task, observations, 0) + table
             }
             Checked::LogisticUcb1 { oracle, .. } => {
-                let steps = setting.episodes * horizon;
+                let steps = episodes * horizon;
                 // Arrivals are kept one by one, and every step has its own list of contexts.
                 2 * steps * (per_context + 64 + per_observation) + oracle.bytes(task, steps, 0)
             }
