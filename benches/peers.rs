@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, Coefficients, ContextSample, Problem};
-use cbwk_gpu::model::{
-    ApplicationSpec, BudgetSpec, ContextsSpec, ConversionSpec, InstanceSpec, LawSpec,
-};
+use cbwk_gpu::dp::{Backend, Coefficients, Problem};
+use cbwk_gpu::task::ApplicationSpec;
+use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, WorldSpec};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -25,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut draw = |_| (0..ACTIONS).map(|_| rng.random::<f64>()).collect();
     let costs: Vec<u32> = (0..ACTIONS as u32).map(|a| 1 + a % 4).collect();
-    let spec = InstanceSpec {
+    let spec = WorldSpec {
         horizon: HORIZON,
         budget: BudgetSpec::Constant { value: BUDGET },
         application: ApplicationSpec::Table {
@@ -40,13 +39,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             },
             no_arrival: vec![],
             types: None,
+            features: None,
         },
         conversion: ConversionSpec::Armed {
             probabilities: vec![0.5; ACTIONS],
         },
     };
     let instance = spec.check()?;
-    let sample = ContextSample::of_law(&instance, false).ok_or("a finite law")?;
+    let sample = instance.law_sample(false).ok_or("a finite law")?;
     let mut coefficients = Coefficients::default();
     coefficients.resize_for(&sample);
     for pair in 0..coefficients.gain.len() {

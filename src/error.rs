@@ -33,6 +33,15 @@ impl Invalid {
     }
 }
 
+/// A number for messages: as it was typed where that is short, with an exponent elsewhere.
+pub fn shown(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".into(),
+        size if (1e-6..1e16).contains(&size) => x.to_string(),
+        _ => format!("{x:e}"),
+    }
+}
+
 /// An input file or option that cannot be used (layer: study). Always one line, always exit code 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InputError {

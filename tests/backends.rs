@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy, Terms};
 use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable};
-use cbwk_gpu::model::Instance;
 use cbwk_gpu::oracle::Known;
+use cbwk_gpu::world::World;
 use common::{
     Shape, literal_dp, random_bounds, random_instance, relative_difference, rng, say, study,
 };
@@ -47,7 +47,7 @@ fn gpu_f64() {
 
 /// A problem that owns its parts.
 struct Owned {
-    instance: Arc<Instance>,
+    instance: Arc<World>,
     sample: ContextSample,
     coefficients: Coefficients,
     budget_max: u32,
@@ -57,12 +57,12 @@ struct Owned {
 impl Owned {
     fn random(rng: &mut ChaCha8Rng, shape: Shape) -> Self {
         let instance = random_instance(rng, shape);
-        let sample = ContextSample::of_law(&instance, false).unwrap();
+        let sample = instance.law_sample(false).unwrap();
         let coefficients = random_bounds(rng, &instance, &sample);
         Self {
             sample,
             coefficients,
-            budget_max: instance.budgets().max(),
+            budget_max: instance.task().budget_max(),
             capped: rng.random(),
             instance,
         }
@@ -73,7 +73,7 @@ impl Owned {
             sample: &self.sample,
             coefficients: &self.coefficients,
             budget_max: self.budget_max,
-            cap: self.capped.then(|| self.instance.reward_max()),
+            cap: self.capped.then(|| self.instance.task().reward_max()),
         }
     }
 }
@@ -89,12 +89,12 @@ impl Score {
     fn check(&mut self, owned: &Owned, table: &ValueTable, what: &str) {
         let problem = owned.problem();
         let reference = Dense.solve(&[problem]).unwrap().remove(0);
-        let r_max = owned.instance.reward_max();
+        let r_max = owned.instance.task().reward_max();
         let difference = relative_difference(table, &reference, r_max);
         assert!(difference <= self.tolerance, "{what}: {difference:e} off");
         self.problems += 1;
         self.worst = self.worst.max(difference);
-        let cost_max = owned.instance.application().cost_max();
+        let cost_max = owned.instance.task().application().cost_max();
         lemma_1(table, owned.capped.then_some(r_max), cost_max, what);
     }
 }
@@ -176,7 +176,7 @@ fn single_problems(backend: &mut dyn Backend, score: &mut Score) {
         // The reference itself is checked against the algorithm word for word.
         if horizon * types * actions * budget as usize <= 200_000 {
             let literal = literal_dp(&owned.problem());
-            let r_max = owned.instance.reward_max().max(1e-300);
+            let r_max = owned.instance.task().reward_max().max(1e-300);
             let difference = common::worst_difference(&table, &literal) / r_max;
             assert!(
                 difference <= score.tolerance * horizon as f64,
@@ -204,11 +204,11 @@ fn ragged_batches(backend: &mut dyn Backend, score: &mut Score) {
             })
             .collect();
         // A sample of rows in which nobody arrived.
-        let mut rows = cbwk_gpu::model::ContextRows::new(batch[3].instance.horizon(), 1);
-        for _ in 0..2 * batch[3].instance.horizon() {
+        let mut rows = cbwk_gpu::task::ContextRows::new(batch[3].instance.task().horizon(), 1);
+        for _ in 0..2 * batch[3].instance.task().horizon() {
             rows.push(None);
         }
-        batch[3].sample = ContextSample::of_rows(&batch[3].instance, &rows, false);
+        batch[3].sample = ContextSample::of_rows(batch[3].instance.task(), &rows, false);
         batch[3].coefficients = Coefficients::default();
         let problems: Vec<Problem> = batch.iter().map(Owned::problem).collect();
         let tables = backend.solve(&problems).unwrap();
@@ -264,8 +264,8 @@ fn known_optima(backend: &mut dyn Backend, tolerance: f64) {
             [0.0, 3.929430, 7.559875, 10.589666, 12.863936, 14.481368],
         ),
     ] {
-        let instance = study(name, |_| {}).instance;
-        let law = ContextSample::of_law(&instance, false).unwrap();
+        let instance = study(name, |_| {}).world;
+        let law = instance.law_sample(false).unwrap();
         let mut coefficients = Coefficients::default();
         Known::fitted(instance).fill(&law, &mut coefficients);
         let problem = Problem {
@@ -297,11 +297,11 @@ fn the_comparison_can_fail(backend: &mut dyn Backend, tolerance: f64) {
     };
     let mut owned = Owned::random(&mut rng, shape);
     owned.capped = false;
-    owned.coefficients.gain[0] = 0.5 * owned.instance.reward_max();
+    owned.coefficients.gain[0] = 0.5 * owned.instance.task().reward_max();
     let reference = Dense.solve(&[owned.problem()]).unwrap().remove(0);
     let arrival = 1.0 - owned.instance.contexts().no_arrival(0);
-    owned.coefficients.gain[0] += 3.0 * tolerance * owned.instance.reward_max() / arrival;
+    owned.coefficients.gain[0] += 3.0 * tolerance * owned.instance.task().reward_max() / arrival;
     let table = backend.solve(&[owned.problem()]).unwrap().remove(0);
-    let difference = relative_difference(&table, &reference, owned.instance.reward_max());
+    let difference = relative_difference(&table, &reference, owned.instance.task().reward_max());
     assert!(difference > tolerance, "{difference:e} passes as equal");
 }

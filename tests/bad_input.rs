@@ -163,7 +163,7 @@ fn mistakes_in_context_rows() {
     let cases = [
         (
             "episode,stp,x\n1,1,0\n",
-            "rows.csv:1: column 2: found `stp`; accepted: `step`",
+            "rows.csv:1: found no column `step` in `episode,stp,x`; accepted: header episode,step,",
         ),
         (
             "episode,step,x\n1,1,0\n",

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::experiment::{self, World};
+use cbwk_gpu::experiment::{self, Environment};
 use cbwk_gpu::fluid::{Cut, Program, Search, Ties};
-use cbwk_gpu::model::{Context, Instance};
 use cbwk_gpu::oracle::{Armed, Known};
 use cbwk_gpu::policy::{LogisticUcb1, Policy, SquareCbwk, SquareSettings, inverse_gap_weighting};
+use cbwk_gpu::task::Context;
+use cbwk_gpu::world::World;
 use common::{rng, study, table_instance};
 use rand::RngExt;
 
@@ -180,7 +181,13 @@ fn first_steps_of_square_cbwk_by_hand() {
     ));
     let square = |seed: u64| {
         let oracle = Box::new(Armed::stationary(2, 1.0));
-        SquareCbwk::new(Arc::clone(&instance), oracle, 0.1, DEFAULTS, rng(seed))
+        SquareCbwk::new(
+            Arc::clone(instance.task()),
+            oracle,
+            0.1,
+            DEFAULTS,
+            rng(seed),
+        )
     };
     let context = |step| Context {
         step,
@@ -242,22 +249,23 @@ fn square_cbwk_keeps_its_promises_at_every_step() {
         for _ in 0..20 {
             let shape = common::random_shape(&mut draws);
             let instance = common::random_instance(&mut draws, shape);
-            let oracle = Box::new(Known::new(Arc::clone(&instance)));
+            let oracle = Box::new(Known::new(instance.clone()));
             let settings = SquareSettings {
                 reset_dual,
                 ..DEFAULTS
             };
-            let policy = SquareCbwk::new(Arc::clone(&instance), oracle, 0.1, settings, rng(1));
+            let policy =
+                SquareCbwk::new(Arc::clone(instance.task()), oracle, 0.1, settings, rng(1));
             let mut policy = Watched {
                 policy,
                 instance: Arc::clone(&instance),
                 steps: 0,
             };
-            let mut world = World::new(&instance, &experiment::Streams::new(3), 0);
+            let mut environment = Environment::new(&instance, &experiment::Streams::new(3), 0);
             for episode in 1..=10 {
                 policy.start_episode(episode, shape.budget);
-                world.play(&instance, &mut policy, shape.budget);
-                policy.learn(world.contexts());
+                environment.play(&instance, &mut policy, shape.budget);
+                policy.learn(environment.contexts());
             }
         }
     }
@@ -267,7 +275,7 @@ fn square_cbwk_keeps_its_promises_at_every_step() {
 #[derive(Debug)]
 struct Watched {
     policy: SquareCbwk,
-    instance: Arc<Instance>,
+    instance: Arc<World>,
     steps: usize,
 }
 
@@ -283,7 +291,7 @@ impl Policy for Watched {
         assert!(
             feasible[1..]
                 .iter()
-                .all(|&a| self.instance.feasible(context, a, budget))
+                .all(|&a| self.instance.task().feasible(context, a, budget))
         );
         assert!(p.iter().all(|p| (0.0..=1.0).contains(p)));
         assert_abs_diff_eq!(p.iter().sum::<f64>(), 1.0, epsilon = 1e-12);
@@ -304,8 +312,8 @@ impl Policy for Watched {
 fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
     let steps: [&[f64]; 4] = [&[1.0]; 4];
     let instance = Arc::new(table_instance(&[&[3.0]], &[&[1]], &[&[0.8]], &steps, 2));
-    let oracle = Box::new(Known::new(Arc::clone(&instance)));
-    let mut policy = LogisticUcb1::new(Arc::clone(&instance), oracle, 0.1, 0.0, rng(5));
+    let oracle = Box::new(Known::new(instance.clone()));
+    let mut policy = LogisticUcb1::new(Arc::clone(instance.task()), oracle, 0.1, 0.0, rng(5));
     let mut served = 0.0;
     for step in 0..4000 {
         if step % 4 == 0 {
@@ -322,8 +330,8 @@ fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
     // 4 standard deviations of a share of 4,000 draws: false alarm 6e-5.
     assert!((served / 4000.0 - 0.625).abs() < 4.0 * (0.625f64 * 0.375 / 4000.0).sqrt());
     // A correction as large as the budget leaves nothing to spend.
-    let oracle = Box::new(Known::new(Arc::clone(&instance)));
-    let mut policy = LogisticUcb1::new(Arc::clone(&instance), oracle, 0.1, 2.0, rng(5));
+    let oracle = Box::new(Known::new(instance.clone()));
+    let mut policy = LogisticUcb1::new(Arc::clone(instance.task()), oracle, 0.1, 2.0, rng(5));
     policy.start_episode(1, 2);
     let context = Context {
         step: 0,

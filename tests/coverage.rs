@@ -34,7 +34,7 @@ fn looks(study: &Study, most: usize) -> Vec<Coverage> {
         repetitions: 200,
     };
     let (_, oracle) = study.oracles()[0];
-    coverage(&study.instance, oracle, &setting, &Streams::new(1))
+    coverage(&study.world, oracle, &setting, &Streams::new(1))
 }
 
 /// Name, contexts, truth, oracle at its defaults, and the factor on the radius that breaks the promise.
@@ -115,7 +115,7 @@ fn theoretical_intervals_cover_all_pairs_at_once() {
 fn the_norm_of_the_kernel_truth_is_below_the_bound() {
     let (_, contexts, conversion, oracle, _) = CASES[4];
     let study = study(contexts, conversion, &format!("{oracle} }}"));
-    let norm = study.instance.conversion().rkhs_norm().unwrap();
+    let norm = study.world.conversion().rkhs_norm().unwrap();
     // w'Kw = 0.36 + 0.25 + 2 * 0.3 * exp(-(0.6/0.3)^2/2 - (0.5/0.8)^2/2) = 0.61 + 0.6 exp(-2.1953125).
     let by_hand = (0.61 + 0.6 * (-2.195_312_5_f64).exp()).sqrt();
     approx::assert_abs_diff_eq!(norm, by_hand, epsilon = 1e-14);

@@ -42,28 +42,27 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
         .into_iter()
         .chain([("linear-pricing", OracleSpec::Glm(linear))]);
     for (name, spec) in cases {
-        let instance = study(name, |_| {}).instance;
+        let instance = study(name, |_| {}).world;
         let mut oracles: Vec<_> = (0..3)
             .map(|_| {
-                spec.check("oracle", &instance)
-                    .unwrap()
-                    .build(&instance, 200, common::rng(1))
+                let config = spec.check("oracle", instance.task()).unwrap();
+                common::build(&config, &instance, 200, common::rng(1))
             })
             .collect();
         let split = oracles[0].depends_on_step();
         let mut samples: Vec<_> = (0..3)
-            .map(|_| ContextSample::new(&instance, split))
+            .map(|_| ContextSample::new(instance.task(), split))
             .collect();
         let mut data = LabeledData::new(instance.contexts().dimension());
-        let mut episode = instance.contexts().empty_episode();
+        let mut episode = cbwk_gpu::task::EpisodeContexts::new(instance.task().dimension());
         let (mut worst, mut ups): (f64, Vec<u64>) = (0.0, Vec::new());
         for round in 0..60 {
             for sample in &mut samples {
                 instance.contexts().draw(&mut rng, &mut episode);
-                sample.append(&instance, episode.iter());
+                sample.append(instance.task(), episode.iter());
             }
             for context in episode.iter() {
-                let action = rng.random_range(1..=instance.actions());
+                let action = rng.random_range(1..=instance.task().actions());
                 data.push(
                     &context,
                     action,
@@ -79,8 +78,8 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
                 .map(|(sample, oracle)| PlanRequest {
                     sample,
                     source: oracle.as_ref(),
-                    budget_max: instance.budgets().max(),
-                    reward_max: instance.reward_max(),
+                    budget_max: instance.task().budget_max(),
+                    reward_max: instance.task().reward_max(),
                 })
                 .collect();
             let before = gpu.traffic().bytes_up;
@@ -88,7 +87,11 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
             ups.push(gpu.traffic().bytes_up - before);
             let theirs = Dense.plan(&requests).unwrap().tables;
             for (mine, theirs) in mine.iter().zip(&theirs) {
-                worst = worst.max(relative_difference(mine, theirs, instance.reward_max()));
+                worst = worst.max(relative_difference(
+                    mine,
+                    theirs,
+                    instance.task().reward_max(),
+                ));
             }
             assert!(worst < 2e-6, "{name}, round {round}: {worst:e}");
         }
@@ -112,12 +115,12 @@ fn a_law_is_planned_with_tables() {
     let Some(mut gpu) = common::gpu(false) else {
         return;
     };
-    let instance = study("paper-auction", |_| {}).instance;
-    let law = ContextSample::of_law(&instance, false).unwrap();
-    let mut oracle = OracleSpec::Armed { radius_scale: 0.2 }
-        .check("oracle", &instance)
-        .unwrap()
-        .build(&instance, 200, rng(1));
+    let instance = study("paper-auction", |_| {}).world;
+    let law = instance.law_sample(false).unwrap();
+    let config = OracleSpec::Armed { radius_scale: 0.2 }
+        .check("oracle", instance.task())
+        .unwrap();
+    let mut oracle = common::build(&config, &instance, 200, rng(1));
     let mut data = LabeledData::new(1);
     for n in 0..200 {
         data.push(&law.context(n % 5), 1 + n % 4, n % 3 == 0);
@@ -154,11 +157,11 @@ fn large(contexts: usize, horizon: usize, actions: usize, cost_max: u32, budget:
         budget,
     };
     let instance = random_instance(&mut rng, shape);
-    let sample = ContextSample::of_law(&instance, false).unwrap();
+    let sample = instance.law_sample(false).unwrap();
     let coefficients = random_bounds(&mut rng, &instance, &sample);
     Parts {
-        budget_max: instance.budgets().max(),
-        r_max: instance.reward_max(),
+        budget_max: instance.task().budget_max(),
+        r_max: instance.task().reward_max(),
         sample,
         coefficients,
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::{Mutex, PoisonError};
 
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::dp::{Auto, Backend, ContextSample, Problem};
+use cbwk_gpu::dp::{Auto, Backend, Problem};
 use common::{Shape, random_bounds, random_instance, rng, say};
 
 /// One test at a time.
@@ -28,13 +28,13 @@ fn memory_stays_flat() {
         budget: 10,
     };
     let instance = random_instance(&mut rng, shape);
-    let sample = ContextSample::of_law(&instance, false).unwrap();
+    let sample = instance.law_sample(false).unwrap();
     let coefficients = random_bounds(&mut rng, &instance, &sample);
     let problem = Problem {
         sample: &sample,
         coefficients: &coefficients,
         budget_max: shape.budget,
-        cap: Some(instance.reward_max()),
+        cap: Some(instance.task().reward_max()),
     };
     let resident = || -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -5,19 +5,17 @@ mod common;
 use std::sync::Arc;
 
 use cbwk_gpu::dp::Link;
-use cbwk_gpu::model::{
-    ApplicationSpec, BudgetSpec, Context, ContextsSpec, ConversionSpec, Instance, InstanceSpec,
-    KernelSpec, LawSpec,
-};
 use cbwk_gpu::oracle::{
     Bounds, GlmParameters, GpParameters, KernelParameters, LabeledData, LogisticParameters,
     NeuralParameters, OracleSpec,
 };
+use cbwk_gpu::task::{ApplicationSpec, Context, KernelSpec};
+use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
 
 /// Prices 1 to 4; contexts of every size that occurs below.
-fn instance() -> Arc<Instance> {
+fn instance() -> Arc<World> {
     let values = [[0.0, 0.0], [1.0, 1.0], [1e3, -1e3], [1e-8, 0.0]];
-    let spec = InstanceSpec {
+    let spec = WorldSpec {
         horizon: 2,
         budget: BudgetSpec::Constant { value: 1 },
         application: ApplicationSpec::Pricing {
@@ -31,6 +29,7 @@ fn instance() -> Arc<Instance> {
             },
             no_arrival: vec![],
             types: None,
+            features: None,
         },
         conversion: ConversionSpec::Armed {
             probabilities: vec![0.5; 4],
@@ -143,8 +142,8 @@ fn bounds_stay_bounds_on_hard_data() {
         for (name, count, draw) in SETS {
             // The kernel matrix of 100,000 observations has 10^10 entries: kernels stop at a few thousand.
             let count = if takes_many { count } else { count.min(600) };
-            let config = spec.check("oracle", &instance).unwrap();
-            let mut oracle = config.build(&instance, 200, common::rng(1));
+            let config = spec.check("oracle", instance.task()).unwrap();
+            let mut oracle = common::build(&config, &instance, 200, common::rng(1));
             let mut data = LabeledData::new(2);
             for n in 0..count {
                 let (features, action, converted) = draw(n);

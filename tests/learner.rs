@@ -9,9 +9,10 @@ use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::{Backend, ValueTable};
 use cbwk_gpu::experiment::{self, Purpose, Streams};
-use cbwk_gpu::model::{ContextRows, Instance};
 use cbwk_gpu::oracle::{LogisticParameters, OracleSpec};
-use cbwk_gpu::policy::{InitialRows, Plan, Policy, PolicySpec, PolicyStreams, Workplace};
+use cbwk_gpu::policy::{InitialRows, MakePolicy, Plan, Policy, PolicySpec, Setting, Start};
+use cbwk_gpu::task::{ContextRows, EpisodeContexts};
+use cbwk_gpu::world::World;
 use common::study;
 
 const T: usize = 200;
@@ -26,23 +27,27 @@ struct Trace {
 }
 
 /// Episode t, step h (1-based) accept where frac((24 (t-1) + h) 0.6180339887498949) < rho.
-fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f64>) -> Trace {
-    let place = Workplace {
-        instance: Arc::clone(instance),
+fn replay(instance: &Arc<World>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f64>) -> Trace {
+    let setting = Setting {
+        task: Arc::clone(instance.task()),
+        truth: instance.clone(),
         optimum: Arc::new(ValueTable::zeros(H, 5)),
         fluid: None,
         delta: 0.1,
         episodes: T,
     };
     let streams = Streams::new(1);
-    let mut policy = spec.check("policies[1]", instance).unwrap().build(
-        &place,
-        PolicyStreams {
-            oracle: common::rng(0),
-            initial_rows: streams.of(0, Purpose::InitialRows),
-            choices: streams.of(0, Purpose::Policy(0)),
-        },
-    );
+    let config = spec.check("policies[1]", instance.task()).unwrap();
+    let start = Start {
+        drawn_rows: (config.rows_to_draw() > 0).then(|| {
+            let mut stream = streams.of(0, Purpose::InitialRows);
+            let laws = instance.contexts();
+            laws.draw_rows(&mut stream, config.rows_to_draw())
+        }),
+        oracle: common::rng(0),
+        choices: streams.of(0, Purpose::Policy(0)),
+    };
+    let mut policy = config.make(&setting, start);
     let mut rows = ContextRows::new(H, instance.contexts().dimension());
     for t in 1..=T as u64 {
         for h in 1..=H as u64 {
@@ -56,7 +61,7 @@ fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Ve
         last: ValueTable::zeros(H, 5),
     };
     for t in 1..=T {
-        let contexts = instance.contexts().episode_of_row(&rows, t - 1);
+        let contexts = EpisodeContexts::of_row(&rows, t - 1, instance.task().support());
         policy.start_episode(t, 5);
         trace.plans.push(table_of(policy.as_ref()).row(0).to_vec());
         let (mut budget, mut reward) = (5, 0.0);
@@ -65,8 +70,8 @@ fn replay(instance: &Arc<Instance>, spec: &PolicySpec, theta: fn(u64, u64) -> Ve
             let action = policy.choose(&context, budget);
             let converted = action > 0 && x - x.floor() < instance.rho(&context, action);
             if converted {
-                reward += instance.reward(&context, action);
-                budget -= instance.cost(&context, action);
+                reward += instance.task().reward(&context, action);
+                budget -= instance.task().cost(&context, action);
             }
             policy.observe(&context, action, converted);
             trace.actions.push(action);
@@ -133,8 +138,8 @@ fn pricing_theta(t: u64, h: u64) -> Vec<f64> {
 }
 
 fn mimic(oracle: OracleSpec) -> PolicySpec {
-    PolicySpec::MimicOptDp {
-        alpha: 0.5,
+    PolicySpec::Learner {
+        settings: cbwk_gpu::policy::LearnerSpec::PAPER,
         initial: InitialRows::Drawn(0),
         oracle,
     }
@@ -150,7 +155,7 @@ fn paper_oracle() -> OracleSpec {
 
 #[test]
 fn auction_decisions_are_those_of_the_numpy_implementation() {
-    let instance = study("paper-auction", |_| {}).instance;
+    let instance = study("paper-auction", |_| {}).world;
     let trace = replay(
         &instance,
         &mimic(OracleSpec::Armed { radius_scale: 1.0 }),
@@ -170,7 +175,7 @@ fn auction_decisions_are_those_of_the_numpy_implementation() {
 
 #[test]
 fn pricing_decisions_are_those_of_the_numpy_implementation() {
-    let instance = study("paper-pricing", |_| {}).instance;
+    let instance = study("paper-pricing", |_| {}).world;
     let trace = replay(&instance, &mimic(paper_oracle()), pricing_theta);
     assert_eq!(trace.episode(2), "444444444444444444444440");
     assert_eq!(trace.episode(51), "444444444443444334434433");
@@ -197,14 +202,14 @@ fn pricing_decisions_are_those_of_the_numpy_implementation() {
 
 #[test]
 fn myopic_decisions_are_those_of_the_numpy_implementation() {
-    let auction = study("paper-auction", |_| {}).instance;
+    let auction = study("paper-auction", |_| {}).world;
     let oracle = OracleSpec::Armed { radius_scale: 1.0 };
     let trace = replay(&auction, &PolicySpec::Myopic { oracle }, auction_theta);
     assert_eq!(
         (trace.counts(), trace.checksum()),
         ([3051, 1004, 578, 167, 0], 5972075)
     );
-    let pricing = study("paper-pricing", |_| {}).instance;
+    let pricing = study("paper-pricing", |_| {}).world;
     let oracle = paper_oracle();
     let trace = replay(&pricing, &PolicySpec::Myopic { oracle }, pricing_theta);
     assert_eq!(
@@ -217,9 +222,9 @@ fn myopic_decisions_are_those_of_the_numpy_implementation() {
 /// n_alpha = 2, episodes 1 to 6 all teach conversion, so the first plan comes after episode 1 and not after episode 2.
 #[test]
 fn initial_rows_are_used_at_once() {
-    let instance = study("paper-auction", |_| {}).instance;
-    let spec = |initial| PolicySpec::MimicOptDp {
-        alpha: 0.5,
+    let instance = study("paper-auction", |_| {}).world;
+    let spec = |initial| PolicySpec::Learner {
+        settings: cbwk_gpu::policy::LearnerSpec::PAPER,
         initial,
         oracle: OracleSpec::Known,
     };

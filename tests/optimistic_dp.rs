@@ -4,8 +4,8 @@ mod common;
 
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable};
-use cbwk_gpu::model::Instance;
 use cbwk_gpu::oracle::Known;
+use cbwk_gpu::world::World;
 use common::{literal_dp, random_bounds, random_instance, random_shape, rng, worst_difference};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -15,13 +15,13 @@ fn solve(problem: Problem) -> ValueTable {
 }
 
 /// A random problem on the instance's law or on rows drawn from it.
-fn random_sample(rng: &mut ChaCha8Rng, instance: &Instance) -> ContextSample {
+fn random_sample(rng: &mut ChaCha8Rng, instance: &World) -> ContextSample {
     if rng.random() {
-        ContextSample::of_law(instance, rng.random()).unwrap()
+        instance.law_sample(rng.random()).unwrap()
     } else {
         let rows = rng.random_range(1..=40);
         let rows = instance.contexts().draw_rows(rng, rows);
-        ContextSample::of_rows(instance, &rows, rng.random())
+        ContextSample::of_rows(instance.task(), &rows, rng.random())
     }
 }
 
@@ -33,7 +33,7 @@ fn agrees_with_the_algorithm_word_for_word() {
         let instance = random_instance(&mut rng, shape);
         let sample = random_sample(&mut rng, &instance);
         let coefficients = random_bounds(&mut rng, &instance, &sample);
-        let cap = rng.random::<bool>().then_some(instance.reward_max());
+        let cap = rng.random::<bool>().then_some(instance.task().reward_max());
         let problem = Problem {
             sample: &sample,
             coefficients: &coefficients,
@@ -68,14 +68,14 @@ fn lemma_1_and_the_cap_hold_on_every_table() {
         let instance = random_instance(&mut rng, shape);
         let sample = random_sample(&mut rng, &instance);
         let coefficients = random_bounds(&mut rng, &instance, &sample);
-        let r_max = instance.reward_max();
+        let r_max = instance.task().reward_max();
         let table = solve(Problem {
             sample: &sample,
             coefficients: &coefficients,
             budget_max: shape.budget,
             cap: Some(r_max),
         });
-        let cost_max = instance.application().cost_max() as usize;
+        let cost_max = instance.task().application().cost_max() as usize;
         for h in 0..shape.horizon {
             let row = table.row(h);
             for b in 0..row.len() {
@@ -101,7 +101,7 @@ fn bounds_that_hold_make_the_plan_optimistic() {
     for _ in 0..400 {
         let shape = random_shape(&mut rng);
         let instance = random_instance(&mut rng, shape);
-        let law = ContextSample::of_law(&instance, false).unwrap();
+        let law = instance.law_sample(false).unwrap();
         let optimistic = random_bounds(&mut rng, &instance, &law);
         let mut truth = Coefficients::default();
         Known::fitted(instance.clone()).fill(&law, &mut truth);
@@ -113,7 +113,7 @@ fn bounds_that_hold_make_the_plan_optimistic() {
                 cap,
             })
         };
-        let u_hat = problem(&optimistic, Some(instance.reward_max()));
+        let u_hat = problem(&optimistic, Some(instance.task().reward_max()));
         let opt = problem(&truth, None);
         for h in 0..shape.horizon {
             for (u, opt) in u_hat.row(h).iter().zip(opt.row(h)) {
@@ -138,13 +138,13 @@ fn any_number_of_threads_gives_the_same_bits() {
         budget: 70,
     };
     let large = random_instance(&mut rng, shape);
-    let law = ContextSample::of_law(&large, false).unwrap();
+    let law = large.law_sample(false).unwrap();
     let coefficients = random_bounds(&mut rng, &large, &law);
     let problem = Problem {
         sample: &law,
         coefficients: &coefficients,
         budget_max: shape.budget,
-        cap: Some(large.reward_max()),
+        cap: Some(large.task().reward_max()),
     };
     let batch = [problem; 7];
     let tables: Vec<Vec<ValueTable>> = [1, 2, 4]
@@ -176,7 +176,7 @@ fn merged_contexts_give_the_same_plan() {
     let instance = random_instance(&mut rng, shape);
     let rows = instance.contexts().draw_rows(&mut rng, 200);
     let plan = |split| {
-        let sample = ContextSample::of_rows(&instance, &rows, split);
+        let sample = ContextSample::of_rows(instance.task(), &rows, split);
         let mut coefficients = Coefficients::default();
         Known::fitted(instance.clone()).fill(&sample, &mut coefficients);
         let table = solve(Problem {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::experiment::{self, Optimum, Purpose, Streams};
-use cbwk_gpu::model::Instance;
+use cbwk_gpu::experiment::{self, Purpose, Streams};
+use cbwk_gpu::world::{Optimum, World};
 use common::{Shape, random_instance, rng, study, table_instance};
 
-fn exact(instance: Instance) -> Optimum {
+fn exact(instance: World) -> Optimum {
     Optimum::exact(&Arc::new(instance), &mut Dense)
         .unwrap()
         .unwrap()
@@ -72,12 +72,12 @@ fn three_steps_by_hand() {
 
 /// The best of all deterministic policies: every map from (step, budget, context) to a feasible action, each evaluated
 /// by its own expectation. Budgets that cannot be reached are left out.
-fn best_of_all_policies(instance: &Instance, budget: u32) -> (f64, u64) {
+fn best_of_all_policies(instance: &World, budget: u32) -> (f64, u64) {
     let laws = instance.contexts();
     // A policy is a list of choices, one per (step, reachable budget, type), in a fixed order.
-    let horizon = instance.horizon();
+    let horizon = instance.task().horizon();
     let types = laws.support().len() as u32;
-    let context = |step: usize, point: u32| cbwk_gpu::model::Context {
+    let context = |step: usize, point: u32| cbwk_gpu::task::Context {
         step,
         features: laws.support().features(point),
         point: Some(point),
@@ -88,8 +88,8 @@ fn best_of_all_policies(instance: &Instance, budget: u32) -> (f64, u64) {
             for point in 0..types {
                 let choices: Vec<usize> = std::iter::once(0)
                     .chain(
-                        (1..=instance.actions())
-                            .filter(|&a| instance.feasible(&context(step, point), a, b)),
+                        (1..=instance.task().actions())
+                            .filter(|&a| instance.task().feasible(&context(step, point), a, b)),
                     )
                     .collect();
                 places.push(choices);
@@ -121,8 +121,8 @@ fn best_of_all_policies(instance: &Instance, budget: u32) -> (f64, u64) {
                     let action = policy[place];
                     if action > 0 {
                         let theta = context(step, point);
-                        let gain = instance.reward(&theta, action)
-                            + later[b - instance.cost(&theta, action) as usize]
+                        let gain = instance.task().reward(&theta, action)
+                            + later[b - instance.task().cost(&theta, action) as usize]
                             - later[b];
                         now[b] += arrival * weight * instance.rho(&theta, action) * gain;
                     }
@@ -156,7 +156,7 @@ fn brute_force_over_all_policies_agrees() {
             };
             let instance = random_instance(&mut rng, shape);
             // Costs drawn small may make less than the budget spendable.
-            let budget = instance.budgets().max();
+            let budget = instance.task().budget_max();
             let (best, policies) = best_of_all_policies(&instance, budget);
             let optimum = Optimum::exact(&instance, &mut Dense).unwrap().unwrap();
             assert_abs_diff_eq!(optimum.table.start(budget), best, epsilon = 1e-12);
@@ -179,7 +179,7 @@ fn known_values_of_the_papers_experiments() {
         ),
     ];
     for (name, values) in known {
-        let optimum = Optimum::exact(&study(name, |_| {}).instance, &mut Dense)
+        let optimum = Optimum::exact(&study(name, |_| {}).world, &mut Dense)
             .unwrap()
             .unwrap();
         for (b, value) in values.iter().enumerate() {
@@ -306,17 +306,15 @@ fn monte_carlo_reward_of_the_clairvoyant_is_opt() {
 #[test]
 fn standard_error_of_the_estimated_optimum_is_honest() {
     let study = study("paper-pricing", |_| {});
-    let exact = Optimum::exact(&study.instance, &mut Dense)
-        .unwrap()
-        .unwrap();
+    let exact = Optimum::exact(&study.world, &mut Dense).unwrap().unwrap();
     let streams = Streams::new(5);
     let estimates: Vec<(f64, f64)> = (0..60)
         .map(|i| {
             let rows = study
-                .instance
+                .world
                 .contexts()
                 .draw_rows(&mut streams.of(i, Purpose::Optimum), 400);
-            let found = Optimum::from_rows(&study.instance, &rows, &mut Dense).unwrap();
+            let found = Optimum::from_rows(&study.world, &rows, &mut Dense).unwrap();
             (
                 found.table.start(5),
                 found.estimate.unwrap().standard_error[5],

@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::Link;
-use cbwk_gpu::model::{
-    ApplicationSpec, BudgetSpec, Context, ContextsSpec, ConversionSpec, Instance, InstanceSpec,
-    LawSpec, sigmoid,
-};
+use cbwk_gpu::oracle::sigmoid;
 use cbwk_gpu::oracle::{
     Armed, Bounds, Glm, GlmParameters, LabeledData, Logistic, LogisticParameters, Oracle,
     OracleSpec, penalised_logistic_mle, project_onto_unit_ball,
 };
+use cbwk_gpu::task::{ApplicationSpec, Context};
+use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
 use logistic_cases::{CASES, Case};
 use nalgebra::{Matrix2, Vector2};
 use rand::RngExt;
@@ -29,8 +28,8 @@ fn context(step: usize, features: &[f64]) -> Context<'_> {
 }
 
 /// Prices 1 to 4 on the unit box of the case's dimension.
-fn pricing(theta: usize) -> Arc<Instance> {
-    let spec = InstanceSpec {
+fn pricing(theta: usize) -> Arc<World> {
+    let spec = WorldSpec {
         horizon: 3,
         budget: BudgetSpec::Constant { value: 1 },
         application: ApplicationSpec::Pricing {
@@ -44,6 +43,7 @@ fn pricing(theta: usize) -> Arc<Instance> {
             },
             no_arrival: vec![],
             types: None,
+            features: None,
         },
         conversion: ConversionSpec::Logistic {
             weights: vec![0.5; theta + 1],
@@ -150,7 +150,7 @@ fn logistic_bounds_agree_with_numpy() {
             kappa: Some(8.0),
             ..LogisticParameters::default()
         };
-        let mut oracle = Logistic::new(&pricing(theta), parameters);
+        let mut oracle = Logistic::new(pricing(theta).task(), parameters);
         oracle.fit(&labeled(case), 0.05);
         let mut out = [Bounds::UNKNOWN; 4];
         for (phi, [estimate, radius, lcb, ucb]) in case.queries {
@@ -180,7 +180,7 @@ fn the_default_gamma_is_the_papers() {
                 radius_scale: 1e-3,
                 ..LogisticParameters::default()
             };
-            let mut oracle = Logistic::new(&pricing(2), parameters);
+            let mut oracle = Logistic::new(pricing(2).task(), parameters);
             oracle.fit(&labeled(case), 0.05);
             let mut out = [Bounds::UNKNOWN; 4];
             oracle.bounds(&context(0, &[0.3, 0.7]), &mut out);
@@ -221,7 +221,7 @@ fn glm_bounds_agree_with_scikit_learn() {
             kappa,
             radius_scale: 0.01,
         };
-        let mut oracle = Glm::new(&pricing(2), parameters, 200);
+        let mut oracle = Glm::new(pricing(2).task(), parameters, 200);
         oracle.fit(&labeled(&CASES[2]), 0.05);
         let mut out = [Bounds::UNKNOWN; 4];
         for (theta, action, lcb, ucb) in queries {
@@ -243,7 +243,7 @@ fn the_default_lambda_of_glm_is_the_papers() {
             kappa: None,
             radius_scale: 1.0,
         };
-        let mut oracle = Glm::new(&pricing(2), parameters, 200);
+        let mut oracle = Glm::new(pricing(2).task(), parameters, 200);
         oracle.fit(&labeled(&CASES[2]), 0.05);
         let mut out = [Bounds::UNKNOWN; 4];
         oracle.bounds(&context(0, &[0.3, 0.7]), &mut out);
@@ -281,8 +281,8 @@ fn growing_data_and_all_data_at_once_agree() {
     ];
     let mut rng = common::rng(8);
     for spec in specs {
-        let config = spec.check("oracle", &instance).unwrap();
-        let build = || config.build(&instance, 200, common::rng(1));
+        let config = spec.check("oracle", instance.task()).unwrap();
+        let build = || common::build(&config, &instance, 200, common::rng(1));
         let (mut grown, mut at_once) = (build(), build());
         let mut data = LabeledData::new(2);
         for n in 0..2000 {
@@ -366,10 +366,8 @@ fn every_oracle_starts_from_ignorance_and_refuses_bad_parameters() {
         OracleSpec::Known,
     ];
     for spec in specs {
-        let mut oracle =
-            spec.check("oracle", &instance)
-                .unwrap()
-                .build(&instance, 200, common::rng(1));
+        let config = spec.check("oracle", instance.task()).unwrap();
+        let mut oracle = common::build(&config, &instance, 200, common::rng(1));
         let mut out = [Bounds { lcb: 0.5, ucb: 0.5 }; 4];
         oracle.bounds(&context(1, &[0.2, 0.4]), &mut out);
         assert_eq!(out, [Bounds::UNKNOWN; 4], "{oracle:?}");
@@ -385,7 +383,7 @@ fn every_oracle_starts_from_ignorance_and_refuses_bad_parameters() {
             ..LogisticParameters::default()
         };
         let error = OracleSpec::Logistic(parameters)
-            .check("policies[1].oracle", &instance)
+            .check("policies[1].oracle", instance.task())
             .unwrap_err();
         assert_eq!(error.field, "policies[1].oracle.lambda");
     }

@@ -9,11 +9,12 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
-use cbwk_gpu::model::{Context, Instance, KernelSpec};
 use cbwk_gpu::oracle::{
     Bounds, GaussianProcess, GpParameters, KernelOracle, KernelParameters, LabeledData, Neural,
     NeuralParameters, Oracle, OracleSpec,
 };
+use cbwk_gpu::task::{Context, KernelSpec};
+use cbwk_gpu::world::World;
 use gp_cases::CASES;
 use nalgebra::{Cholesky, DMatrix, DVector};
 use rand::RngExt;
@@ -21,8 +22,8 @@ use rand::RngExt;
 const PRICES: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
 
 /// The preset's instance: prices 0.5 to 2 on a 20 x 20 grid, demand with bumps.
-fn instance() -> Arc<Instance> {
-    common::study("smooth-pricing", |_| {}).instance
+fn instance() -> Arc<World> {
+    common::study("smooth-pricing", |_| {}).world
 }
 
 fn context(features: &[f64]) -> Context<'_> {
@@ -51,7 +52,7 @@ fn kernel(nu: Option<f64>) -> KernelSpec {
     }
 }
 
-fn gp(instance: &Instance, nu: Option<f64>, lambda: f64, beta: Option<f64>) -> GaussianProcess {
+fn gp(instance: &World, nu: Option<f64>, lambda: f64, beta: Option<f64>) -> GaussianProcess {
     let parameters = GpParameters {
         kernel: kernel(nu),
         lambda,
@@ -59,7 +60,7 @@ fn gp(instance: &Instance, nu: Option<f64>, lambda: f64, beta: Option<f64>) -> G
         radius_scale: 1.0,
     };
     let kernel = kernel(nu).check("kernel", 3).unwrap();
-    GaussianProcess::new(instance, kernel, &parameters)
+    GaussianProcess::new(instance.task(), kernel, &parameters)
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn posteriors_agree_with_scikit_learn() {
                 radius_scale: 1.0,
             };
             let checked = kernel(nu).check("kernel", 3).unwrap();
-            let mut oracle = KernelOracle::new(&instance, checked, &parameters, 200);
+            let mut oracle = KernelOracle::new(instance.task(), checked, &parameters, 200);
             oracle.fit(&formula_data(), 0.05);
             let gain = oracle.information_gain();
             assert_abs_diff_eq!(2.0 * gain, log_determinant, epsilon = 1e-9);
@@ -169,7 +170,7 @@ fn growing_columns_equal_a_solve_from_scratch() {
 #[test]
 fn wrong_parameters_are_refused_by_name() {
     let grid = instance();
-    let continuous = common::study("rush-hour-pricing", |_| {}).instance;
+    let continuous = common::study("rush-hour-pricing", |_| {}).world;
     assert!(!continuous.contexts().is_finite());
     let smooth = |lambda, norm_bound, beta| {
         OracleSpec::Kernel(KernelParameters {
@@ -196,22 +197,25 @@ fn wrong_parameters_are_refused_by_name() {
         })
     };
     let field = |spec: OracleSpec, instance| spec.check("o", instance).unwrap_err().field;
-    assert_eq!(field(smooth(Some(1.0), 1.0, None), &grid), "o.lambda");
-    assert_eq!(field(smooth(None, 0.0, None), &grid), "o.norm_bound");
-    assert_eq!(field(smooth(None, 1.0, Some(-1.0)), &grid), "o.beta");
-    assert_eq!(field(process(vec![1.0, 2.0]), &grid), "o.kernel.length");
-    assert_eq!(field(process(vec![1.0]), &continuous), "o.kind");
-    assert_eq!(field(neural(7, 2), &grid), "o.width");
-    assert_eq!(field(neural(64, 4), &grid), "o.full");
+    assert_eq!(field(smooth(Some(1.0), 1.0, None), grid.task()), "o.lambda");
+    assert_eq!(field(smooth(None, 0.0, None), grid.task()), "o.norm_bound");
+    assert_eq!(field(smooth(None, 1.0, Some(-1.0)), grid.task()), "o.beta");
+    assert_eq!(
+        field(process(vec![1.0, 2.0]), grid.task()),
+        "o.kernel.length"
+    );
+    assert_eq!(field(process(vec![1.0]), continuous.task()), "o.kind");
+    assert_eq!(field(neural(7, 2), grid.task()), "o.width");
+    assert_eq!(field(neural(64, 4), grid.task()), "o.full");
 }
 
 /// After 4,000 observations the network tells the two good corners from the two bad ones, with both kinds of Z.
 #[test]
 fn the_network_learns_an_interaction() {
-    let instance = common::study("nonlinear-pricing", |_| {}).instance;
+    let instance = common::study("nonlinear-pricing", |_| {}).world;
     let mut rng = common::rng(3);
     let mut data = LabeledData::new(2);
-    let mut episode = instance.contexts().empty_episode();
+    let mut episode = cbwk_gpu::task::EpisodeContexts::new(instance.task().dimension());
     while data.len() < 4000 {
         instance.contexts().draw(&mut rng, &mut episode);
         for context in episode.iter() {
@@ -225,7 +229,7 @@ fn the_network_learns_an_interaction() {
             full,
             ..NeuralParameters::default()
         };
-        let mut oracle = Neural::new(&instance, parameters, common::rng(1));
+        let mut oracle = Neural::new(instance.task(), parameters, common::rng(1));
         oracle.fit(&data, 0.1);
         let at = |theta: [f64; 2]| {
             let (mut estimates, mut bounds) = ([0.0; 4], [Bounds::UNKNOWN; 4]);

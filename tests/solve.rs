@@ -51,10 +51,7 @@ fn solve_gives_the_known_values_and_the_whole_table() {
 fn solve_estimates_the_optimum_from_rows() {
     let folder = tempdir().unwrap();
     let study = common::study("paper-pricing", |_| {});
-    let rows = study
-        .instance
-        .contexts()
-        .draw_rows(&mut common::rng(3), 1000);
+    let rows = study.world.contexts().draw_rows(&mut common::rng(3), 1000);
     let mut text = String::from("episode,step,quality,income\n");
     for row in 0..rows.len() {
         for step in 0..24 {

@@ -10,7 +10,8 @@ use cbwk_gpu::dp::{
     Backend, BackendError, BoundSource, Coefficients, ContextSample, PlanRequest, Problem,
     ValueTable,
 };
-use cbwk_gpu::model::{ApplicationSpec, LawSpec};
+use cbwk_gpu::task::{ApplicationSpec, EpisodeContexts};
+use cbwk_gpu::world::LawSpec;
 use common::{random_bounds, rng, say};
 use rand::RngExt;
 use structured_problems::{ActionBounds, instance, random_auction, random_pricing};
@@ -52,17 +53,21 @@ fn auction_envelopes_equal_the_dense_solver() {
         let by_step = rng.random();
         let rows = rng.random_range(0..400);
         let rows = instance.contexts().draw_rows(&mut rng, rows);
-        let sample = match ContextSample::of_law(&instance, by_step) {
+        let sample = match instance.law_sample(by_step) {
             Some(law) if rng.random() => law,
-            _ => ContextSample::of_rows(&instance, &rows, by_step),
+            _ => ContextSample::of_rows(instance.task(), &rows, by_step),
         };
-        let source =
-            ActionBounds::random(&mut rng, instance.actions(), instance.horizon(), by_step);
+        let source = ActionBounds::random(
+            &mut rng,
+            instance.task().actions(),
+            instance.task().horizon(),
+            by_step,
+        );
         let request = PlanRequest {
             sample: &sample,
             source: &source,
-            budget_max: instance.budgets().max(),
-            reward_max: instance.reward_max(),
+            budget_max: instance.task().budget_max(),
+            reward_max: instance.task().reward_max(),
         };
         let reference = Dense.plan(&[request]).unwrap().tables.remove(0);
         let mut cpu = forced(Strategy::AuctionEnvelope);
@@ -90,8 +95,8 @@ fn gap_and_shared_envelopes_equal_the_dense_solver() {
     for case in 0..150 {
         let instance = random_pricing(&mut rng);
         let rows = instance.contexts().draw_rows(&mut rng, 60);
-        let law = ContextSample::of_law(&instance, false).unwrap();
-        let rows = ContextSample::of_rows(&instance, &rows, false);
+        let law = instance.law_sample(false).unwrap();
+        let rows = ContextSample::of_rows(instance.task(), &rows, false);
         for (strategy, sample) in [
             (Strategy::GapEnvelope, &rows),
             (Strategy::GapEnvelope, &law),
@@ -101,8 +106,8 @@ fn gap_and_shared_envelopes_equal_the_dense_solver() {
             let problem = Problem {
                 sample,
                 coefficients: &coefficients,
-                budget_max: instance.budgets().max(),
-                cap: rng.random::<bool>().then(|| instance.reward_max()),
+                budget_max: instance.task().budget_max(),
+                cap: rng.random::<bool>().then(|| instance.task().reward_max()),
             };
             let off = difference(strategy, problem);
             assert!(off <= TOLERANCE, "{strategy}, case {case}: {off:e} off");
@@ -133,8 +138,8 @@ fn the_comparison_can_fail() {
         (Strategy::GapEnvelope, &pricing),
         (Strategy::SharedEnvelope, &pricing),
     ] {
-        let sample = ContextSample::of_law(instance, false).unwrap();
-        let actions = instance.actions();
+        let sample = instance.law_sample(false).unwrap();
+        let actions = instance.task().actions();
         let mut source = ActionBounds::random(&mut rng, actions, 3, false);
         source.bounds.fill([0.8, 0.3]);
         let mut coefficients = Coefficients::default();
@@ -142,7 +147,7 @@ fn the_comparison_can_fail() {
         let problem = |coefficients| Problem {
             sample: &sample,
             coefficients,
-            budget_max: instance.budgets().max(),
+            budget_max: instance.task().budget_max(),
             cap: None,
         };
         let reference = dense(problem(&coefficients));
@@ -156,7 +161,7 @@ fn the_comparison_can_fail() {
         let off = relative(&table, &reference);
         assert!(off > TOLERANCE, "{strategy}: {off:e} passes as equal");
     }
-    let sample = ContextSample::of_law(&auction, false).unwrap();
+    let sample = auction.law_sample(false).unwrap();
     let mut coefficients = Coefficients::default();
     let source = ActionBounds {
         bounds: vec![[0.8, 0.3]; 2],
@@ -188,11 +193,11 @@ fn samples_that_grow_stay_sorted() {
     };
     let instance = instance(2, 15, auction, law);
     let source = ActionBounds::random(&mut rng, 10, 2, false);
-    let mut sample = ContextSample::new(&instance, false);
+    let mut sample = ContextSample::new(instance.task(), false);
     let rows = instance.contexts().draw_rows(&mut rng, 3000);
     for row in 0..rows.len() {
-        let episode = instance.contexts().episode_of_row(&rows, row);
-        sample.append(&instance, episode.iter());
+        let episode = EpisodeContexts::of_row(&rows, row, instance.task().support());
+        sample.append(instance.task(), episode.iter());
         if row % 250 != 1 {
             continue;
         }
@@ -200,7 +205,7 @@ fn samples_that_grow_stay_sorted() {
             sample: &sample,
             source: &source,
             budget_max: 15,
-            reward_max: instance.reward_max(),
+            reward_max: instance.task().reward_max(),
         };
         let mine = forced(Strategy::AuctionEnvelope).plan(&[request]).unwrap();
         let reference = Dense.plan(&[request]).unwrap();
@@ -232,7 +237,7 @@ fn a_million_contexts_keep_their_digits() {
         bounds: vec![[0.4, 0.1], [0.7, 0.3], [0.9, 0.5]],
         by_step: false,
     };
-    let sample = ContextSample::of_law(&auction, false).unwrap();
+    let sample = auction.law_sample(false).unwrap();
     let mut coefficients = Coefficients::default();
     source.fill(&sample, &mut coefficients);
     let problem = Problem {
@@ -243,7 +248,7 @@ fn a_million_contexts_keep_their_digits() {
     };
     let off = difference(Strategy::AuctionEnvelope, problem);
     assert!(off <= TOLERANCE, "auction: {off:e} off");
-    let sample = ContextSample::of_law(&pricing, false).unwrap();
+    let sample = pricing.law_sample(false).unwrap();
     let coefficients = random_bounds(&mut rng, &pricing, &sample);
     let problem = Problem {
         sample: &sample,

@@ -9,7 +9,8 @@ use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
 use cbwk_gpu::dp::{
     Backend, BackendError, BoundSource, ContextSample, PlanRequest, Problem, ValueTable,
 };
-use cbwk_gpu::model::{ApplicationSpec, Instance, LawSpec};
+use cbwk_gpu::task::ApplicationSpec;
+use cbwk_gpu::world::{LawSpec, World};
 use common::{cbwk, cbwk_ok, random_bounds, rng};
 use rand::rngs::ChaCha8Rng;
 use structured_problems::{ActionBounds, instance};
@@ -40,7 +41,7 @@ fn every_strategy_gives_the_same_bits_on_any_number_of_threads() {
                     Strategy::AuctionEnvelope => &auction,
                     _ => &pricing,
                 };
-                let sample = ContextSample::of_law(instance, false).unwrap();
+                let sample = instance.law_sample(false).unwrap();
                 let mut coefficients = random_bounds(&mut rng, instance, &sample);
                 if strategy == Strategy::AuctionEnvelope {
                     let source = ActionBounds::random(&mut rng, 8, 30, false);
@@ -49,8 +50,8 @@ fn every_strategy_gives_the_same_bits_on_any_number_of_threads() {
                 let problem = Problem {
                     sample: &sample,
                     coefficients: &coefficients,
-                    budget_max: instance.budgets().max(),
-                    cap: Some(instance.reward_max()),
+                    budget_max: instance.task().budget_max(),
+                    cap: Some(instance.task().reward_max()),
                 };
                 for terms in [Terms::F64, Terms::F32] {
                     let mut cpu = Cpu::new(Some(strategy), terms);
@@ -84,21 +85,21 @@ fn the_likely_fastest_strategy_is_chosen() {
         let pricing = ApplicationSpec::Pricing { prices };
         instance(budget as usize, budget, pricing, law(points))
     };
-    let solve = |cpu: &mut Cpu, rng: &mut ChaCha8Rng, instance: &Instance, rows: usize| {
+    let solve = |cpu: &mut Cpu, rng: &mut ChaCha8Rng, instance: &World, rows: usize| {
         let sample = match rows {
-            0 => ContextSample::of_law(instance, false).unwrap(),
+            0 => instance.law_sample(false).unwrap(),
             _ => {
                 let rows = instance.contexts().draw_rows(rng, rows);
-                ContextSample::of_rows(instance, &rows, false)
+                ContextSample::of_rows(instance.task(), &rows, false)
             }
         };
-        let actions = instance.actions();
-        let source = ActionBounds::random(rng, actions, instance.horizon(), false);
+        let actions = instance.task().actions();
+        let source = ActionBounds::random(rng, actions, instance.task().horizon(), false);
         let request = PlanRequest {
             sample: &sample,
             source: &source,
-            budget_max: instance.budgets().max(),
-            reward_max: instance.reward_max(),
+            budget_max: instance.task().budget_max(),
+            reward_max: instance.task().reward_max(),
         };
         cpu.plan(&[request]).map(|_| cpu.report().strategies)
     };

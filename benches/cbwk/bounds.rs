@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use cbwk_gpu::dp::{BoundSource, Coefficients, ContextSample};
-use cbwk_gpu::model::Instance;
 use cbwk_gpu::oracle::{Bounds, LabeledData, Logistic, LogisticParameters, Oracle};
+use cbwk_gpu::task::EpisodeContexts;
+use cbwk_gpu::world::World;
 use criterion::Criterion;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -20,7 +21,7 @@ pub const SIZE: Size = Size {
 };
 
 /// A logistic oracle, and `episodes` episodes of random actions for it.
-pub fn oracle_and_data(instance: &Instance, episodes: usize) -> (Logistic, LabeledData) {
+pub fn oracle_and_data(instance: &World, episodes: usize) -> (Logistic, LabeledData) {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let parameters = LogisticParameters {
         gamma: Some(0.5),
@@ -28,16 +29,16 @@ pub fn oracle_and_data(instance: &Instance, episodes: usize) -> (Logistic, Label
         ..LogisticParameters::default()
     };
     let mut data = LabeledData::new(2);
-    let mut episode = instance.contexts().empty_episode();
+    let mut episode = EpisodeContexts::new(instance.task().dimension());
     for _ in 0..episodes {
         instance.contexts().draw(&mut rng, &mut episode);
         for context in episode.iter() {
-            let action = rng.random_range(1..=instance.actions());
+            let action = rng.random_range(1..=instance.task().actions());
             let converted = rng.random::<f64>() < instance.rho(&context, action);
             data.push(&context, action, converted);
         }
     }
-    (Logistic::new(instance, parameters), data)
+    (Logistic::new(instance.task(), parameters), data)
 }
 
 pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
@@ -53,7 +54,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     oracle.fit(&data, 0.01);
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     let rows = instance.contexts().draw_rows(&mut rng, SIZE.contexts);
-    let sample = ContextSample::of_rows(&instance, &rows, false);
+    let sample = ContextSample::of_rows(instance.task(), &rows, false);
     let mut coefficients = Coefficients::default();
     let bulk = group.best("logistic/bulk-S24000-A4", 1, || {
         oracle.fill(black_box(&sample), &mut coefficients);

@@ -42,7 +42,7 @@ fn large(group: &mut Group, size: Size, threads: usize, lines: &mut Vec<String>)
         roofline.fma_max, roofline.mul_sub_max
     ));
     let instance = size.table();
-    let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+    let sample = instance.law_sample(false).expect("a finite law");
     let coefficients = coefficients(&sample);
     let problem = problem(&instance, &sample, &coefficients);
     let mut times = Vec::new();
@@ -81,7 +81,7 @@ fn small(group: &mut Group, lines: &mut Vec<String>) {
     };
     let instance = size.continuous_pricing(1);
     let samples: Vec<ContextSample> = (0..50)
-        .map(|_| ContextSample::of_rows(&instance, &rows(24, 100, 100), false))
+        .map(|_| ContextSample::of_rows(instance.task(), &rows(24, 100, 100), false))
         .collect();
     let tables: Vec<Coefficients> = samples.iter().map(coefficients).collect();
     let zip = samples.iter().zip(&tables);
@@ -110,18 +110,18 @@ fn merged(group: &mut Group, lines: &mut Vec<String>) {
     let rows = rows(2, 20_000, 500);
     let mut values: Vec<f64> = (0..500).map(|i| i as f64 / 40_000.0).collect();
     values.dedup();
-    let finite = cbwk_gpu::model::LawSpec::Finite {
+    let finite = cbwk_gpu::world::LawSpec::Finite {
         values: values.into_iter().map(|x| vec![x]).collect(),
         weights: None,
     };
     let prices = (1..=8).map(f64::from).collect();
-    let pricing = cbwk_gpu::model::ApplicationSpec::Pricing { prices };
+    let pricing = cbwk_gpu::task::ApplicationSpec::Pricing { prices };
     let mut times = Vec::new();
     for (name, instance) in [
         ("one-by-one", size.continuous_pricing(1)),
         ("merged", size.instance(pricing, finite)),
     ] {
-        let sample = ContextSample::of_rows(&instance, &rows, false);
+        let sample = ContextSample::of_rows(instance.task(), &rows, false);
         let coefficients = coefficients(&sample);
         let problem = problem(&instance, &sample, &coefficients);
         let mut cpu = solver(Terms::F64);

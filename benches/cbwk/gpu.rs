@@ -27,7 +27,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let mut group = Group::new(c, "gpu");
     let threads = rayon::current_num_threads();
     let instance = LARGE.table();
-    let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+    let sample = instance.law_sample(false).expect("a finite law");
     let coefficients = coefficients(&sample);
     let large = problem(&instance, &sample, &coefficients);
     let best = group.best(&LARGE.id(), threads, || {
@@ -45,7 +45,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let samples: Vec<ContextSample> = (0..50)
         .map(|_| {
             let rows = instance.contexts().draw_rows(&mut rng, 100);
-            ContextSample::of_rows(&instance, &rows, false)
+            ContextSample::of_rows(instance.task(), &rows, false)
         })
         .collect();
     let requests: Vec<PlanRequest> = samples

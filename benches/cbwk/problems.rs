@@ -1,10 +1,8 @@
 //! The problems of the benches.
 
 use cbwk_gpu::dp::{BoundParameters, BoundSource, Coefficients, ContextSample, Problem};
-use cbwk_gpu::model::{
-    ApplicationSpec, BudgetSpec, ContextRows, ContextsSpec, ConversionSpec, Instance, InstanceSpec,
-    LawSpec,
-};
+use cbwk_gpu::task::{ApplicationSpec, ContextRows};
+use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -29,7 +27,7 @@ impl Size {
     }
 
     /// An instance of this size with the same law at all steps.
-    pub fn instance(&self, application: ApplicationSpec, law: LawSpec) -> Instance {
+    pub fn instance(&self, application: ApplicationSpec, law: LawSpec) -> World {
         let weight = 1.0 / 3f64.sqrt();
         let conversion = match law {
             LawSpec::Box { ref low, .. } if low.len() == 2 => ConversionSpec::Logistic {
@@ -39,7 +37,7 @@ impl Size {
                 probabilities: vec![0.5; self.actions],
             },
         };
-        let spec = InstanceSpec {
+        let spec = WorldSpec {
             horizon: self.horizon,
             budget: BudgetSpec::Constant { value: self.budget },
             application,
@@ -48,6 +46,7 @@ impl Size {
                 law,
                 no_arrival: vec![],
                 types: None,
+                features: None,
             },
             conversion,
         };
@@ -55,7 +54,7 @@ impl Size {
     }
 
     /// Random rewards for every context, costs 1 to 4: no structure.
-    pub fn table(&self) -> Instance {
+    pub fn table(&self) -> World {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let draw = |_| (0..self.actions).map(|_| rng.random::<f64>()).collect();
         let rewards = (0..self.contexts).map(draw).collect();
@@ -70,20 +69,20 @@ impl Size {
     }
 
     /// Bids 1, 2, ... on evenly spread thetas.
-    pub fn auction(&self) -> Instance {
+    pub fn auction(&self) -> World {
         let bids = (1..=self.actions as u32).collect();
         let law = self.grid(self.actions as f64 + 5.0);
         self.instance(ApplicationSpec::Auction { bids }, law)
     }
 
     /// Prices 1, 2, ... with as many distinct contexts as asked for.
-    pub fn pricing(&self) -> Instance {
+    pub fn pricing(&self) -> World {
         let law = self.grid(1.0);
         self.instance(self.prices(), law)
     }
 
     /// Prices 1, 2, ... on contexts from a box.
-    pub fn continuous_pricing(&self, dimension: usize) -> Instance {
+    pub fn continuous_pricing(&self, dimension: usize) -> World {
         let law = LawSpec::Box {
             low: vec![0.0; dimension],
             high: vec![1.0; dimension],
@@ -138,15 +137,15 @@ pub fn coefficients(sample: &ContextSample) -> Coefficients {
 
 /// A problem with its cap, as learners pose it.
 pub fn problem<'a>(
-    instance: &Instance,
+    instance: &World,
     sample: &'a ContextSample,
     coefficients: &'a Coefficients,
 ) -> Problem<'a> {
     Problem {
         sample,
         coefficients,
-        budget_max: instance.budgets().max(),
-        cap: Some(instance.reward_max()),
+        budget_max: instance.task().budget_max(),
+        cap: Some(instance.task().reward_max()),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, ContextSample, PlanRequest, Problem};
+use cbwk_gpu::dp::{Backend, PlanRequest, Problem};
 use criterion::Criterion;
 
 use crate::Group;
@@ -82,7 +82,7 @@ fn dense(
     for factor in factors {
         let (size, replications) = size(factor);
         let instance = size.table();
-        let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+        let sample = instance.law_sample(false).expect("a finite law");
         let coefficients = coefficients(&sample);
         let batch: Vec<Problem> = vec![problem(&instance, &sample, &coefficients); replications];
         let mut cpu = Cpu::new(Some(Strategy::Dense), Terms::F64);
@@ -100,12 +100,12 @@ fn auction(group: &mut Group, lines: &mut Vec<String>) {
     for contexts in [4000, 16_000, 64_000, 256_000] {
         let size = Size { contexts, ..BASE };
         let instance = size.auction();
-        let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+        let sample = instance.law_sample(false).expect("a finite law");
         let request = PlanRequest {
             sample: &sample,
             source: &ArmedBounds::new(size.actions),
-            budget_max: instance.budgets().max(),
-            reward_max: instance.reward_max(),
+            budget_max: instance.task().budget_max(),
+            reward_max: instance.task().reward_max(),
         };
         let mut cpu = Cpu::new(Some(Strategy::AuctionEnvelope), Terms::F64);
         let best = group.best(&format!("auction-envelope-S/{}", size.id()), 1, || {

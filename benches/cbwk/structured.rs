@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
 use cbwk_gpu::dp::{Backend, ContextSample, PlanRequest, Problem};
-use cbwk_gpu::model::Instance;
+use cbwk_gpu::world::World;
 use criterion::Criterion;
 
 use crate::Group;
@@ -36,13 +36,13 @@ fn size(horizon: usize, budget: u32, contexts: usize, actions: usize) -> Size {
 fn auction(group: &mut Group, contexts: usize, lines: &mut Vec<String>) {
     let size = size(4, 40, contexts, 20);
     let instance = size.auction();
-    let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+    let sample = instance.law_sample(false).expect("a finite law");
     let source = ArmedBounds::new(20);
     let request = PlanRequest {
         sample: &sample,
         source: &source,
-        budget_max: instance.budgets().max(),
-        reward_max: instance.reward_max(),
+        budget_max: instance.task().budget_max(),
+        reward_max: instance.task().reward_max(),
     };
     let strategy = Strategy::AuctionEnvelope;
     compare(group, "auction", &size, strategy, lines, &mut |cpu| {
@@ -55,7 +55,7 @@ fn unit_cost(group: &mut Group, budget: u32, contexts: usize, lines: &mut Vec<St
     let size = size(budget as usize, budget, contexts, 8);
     let instance = size.continuous_pricing(1);
     let rows = rows(budget as usize, contexts, contexts);
-    let sample = ContextSample::of_rows(&instance, &rows, false);
+    let sample = ContextSample::of_rows(instance.task(), &rows, false);
     tables(
         group,
         "unit-cost",
@@ -70,7 +70,7 @@ fn unit_cost(group: &mut Group, budget: u32, contexts: usize, lines: &mut Vec<St
 fn shared(group: &mut Group, budget: u32, contexts: usize, lines: &mut Vec<String>) {
     let size = size(budget as usize, budget, contexts, 8);
     let instance = size.pricing();
-    let sample = ContextSample::of_law(&instance, false).expect("a finite law");
+    let sample = instance.law_sample(false).expect("a finite law");
     tables(
         group,
         "shared",
@@ -86,7 +86,7 @@ fn tables(
     name: &str,
     size: &Size,
     strategy: Strategy,
-    (instance, sample): (&Instance, &ContextSample),
+    (instance, sample): (&World, &ContextSample),
     lines: &mut Vec<String>,
 ) {
     let coefficients = coefficients(sample);

@@ -24,7 +24,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         episodes: study.episodes,
         sizes: growing_sizes(
             args.observations
-                .map_or(study.episodes * study.instance.horizon() / 2, |n| {
+                .map_or(study.episodes * study.world.task().horizon() / 2, |n| {
                     n as usize
                 })
                 .max(1),
@@ -48,7 +48,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
     let streams = Streams::new(args.seed.unwrap_or(study.seed));
     let mut found: Vec<CoverageRow> = Vec::new();
     for (name, oracle) in &oracles {
-        let rows = coverage(&study.instance, oracle, &setting, &streams);
+        let rows = coverage(&study.world, oracle, &setting, &streams);
         found.extend(rows.iter().map(|row| CoverageRow::new(name, row)));
     }
     if let Some(folder) = &folder {

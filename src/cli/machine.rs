@@ -8,7 +8,7 @@ use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
 use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
 use cbwk_gpu::dp::{Auto, Backend, BackendError, ContextSample};
 use cbwk_gpu::error::InputError;
-use cbwk_gpu::model::Instance;
+use cbwk_gpu::task::Task;
 
 /// The backend asked for, ready to solve.
 pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {
@@ -37,9 +37,9 @@ fn strategy(args: &MachineArgs) -> Option<Strategy> {
 }
 
 /// Refuses a strategy that samples of the instance's rows will not have the structure for.
-pub fn check_strategy(args: &MachineArgs, instance: &Instance) -> Result<(), BackendError> {
+pub fn check_strategy(args: &MachineArgs, task: &Task) -> Result<(), BackendError> {
     match strategy(args) {
-        Some(strategy) if !strategy.suits(&ContextSample::new(instance, false)) => {
+        Some(strategy) if !strategy.suits(&ContextSample::new(task, false)) => {
             Err(BackendError::Structure { strategy })
         }
         _ => Ok(()),

@@ -38,7 +38,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             document.set_whole("study", "replications", replications, "--replications");
             document.set_whole("study", "seed", args.seed, "--seed");
             let file = StudyFile::from_document(&document)?;
-            machine::check_strategy(&args.machine, &file.study.instance)?;
+            machine::check_strategy(&args.machine, file.study.world.task())?;
             machine::note(&args.machine, &format!("{} with K = {k}", panel.name()));
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
             let finished = run_study(&file, &inner, backend.as_mut(), &args.machine, threads)?;

@@ -1,38 +1,46 @@
 //! `cbwk-gpu solve --sample-sizes`: how the error of the estimate of opt falls with the number of rows.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use anyhow::Context;
 use serde_json::json;
 
 use super::args::{Format, SolveArgs};
+use cbwk_gpu::config::Instance;
 use cbwk_gpu::dp::Backend;
-use cbwk_gpu::experiment::{Optimum, Streams, study_estimates};
-use cbwk_gpu::model::{ContextRows, Instance};
+use cbwk_gpu::experiment::{Streams, study_estimates};
 use cbwk_gpu::report::estimation::{self, Estimation};
 use cbwk_gpu::results::{EstimationRow, csv_text, write_whole};
+use cbwk_gpu::task::ContextRows;
+use cbwk_gpu::world::Optimum;
 
 /// Runs the study; `law` stands for the law where it is continuous.
 pub fn study(
     args: &SolveArgs,
     name: &str,
-    instance: &Arc<Instance>,
-    seed: u64,
+    instance: &Instance,
     law: Option<&ContextRows>,
     backend: &mut dyn Backend,
 ) -> anyhow::Result<()> {
+    let world = &instance.world;
     let optimum = match law {
-        Some(rows) => Optimum::from_rows(instance, rows, backend)?,
-        None => Optimum::exact(instance, backend)?.context("the law is finite")?,
+        Some(rows) => Optimum::from_rows(world, rows, backend)?,
+        None => Optimum::exact(world, backend)?.context("the law is finite")?,
     };
-    let budget = instance.budgets().max();
+    let budget = world.task().budget_max();
     let opt = optimum.table.start(budget);
     let mut sizes: Vec<usize> = args.sample_sizes.iter().map(|m| *m as usize).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let repeats = args.repeats as usize;
-    let study = study_estimates(instance, opt, &sizes, repeats, &Streams::new(seed), backend)?;
+    let study = study_estimates(
+        world,
+        opt,
+        &sizes,
+        repeats,
+        &Streams::new(instance.seed),
+        backend,
+    )?;
     let how = optimum
         .estimate
         .as_ref()

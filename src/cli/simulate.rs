@@ -25,7 +25,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         return sweep::simulate_all(args, &sweep);
     }
     let file = StudyFile::from_document(&document)?;
-    machine::check_strategy(&args.machine, &file.study.instance)?;
+    machine::check_strategy(&args.machine, file.study.world.task())?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
@@ -61,7 +61,7 @@ pub(super) fn run_study(
 ) -> anyhow::Result<Finished> {
     let start = Instant::now();
     let study = &file.study;
-    for note in study.instance.notes() {
+    for note in study.world.notes() {
         machine::note(machine, note);
     }
     let mut watcher = Watcher {

@@ -20,7 +20,7 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
         .map(|point| StudyFile::from_document(&point.document))
         .collect::<Result<_, InputError>>()?;
     for file in &studies {
-        machine::check_strategy(&args.machine, &file.study.instance)?;
+        machine::check_strategy(&args.machine, file.study.world.task())?;
     }
     let name = &studies[0].study.name;
     let mut backend = machine::backend(&args.machine)?;

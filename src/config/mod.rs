@@ -7,10 +7,13 @@ mod read;
 mod section;
 mod sweep;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{InputError, Invalid};
-use crate::model::Instance;
+use crate::task::{ContextRows, Task};
+use crate::world::World;
+use read::context_rows::FeatureNames;
 use section::Section;
 
 pub use crate::experiment::{NamedPolicy, Study};
@@ -48,16 +51,18 @@ impl StudyFile {
     pub fn from_document(document: &Document) -> Result<Self, InputError> {
         let mut root = Section::root(document);
         let settings = settings(&mut root)?;
-        let spec = read::instance(&mut root, settings.horizon)?;
-        let policies = read::policies(&mut root, settings.horizon, &spec.conversion)?;
+        let mut names = FeatureNames::default();
+        let spec = read::world(&mut root, settings.horizon, &mut names)?;
+        let truth = &spec.conversion;
+        let policies = read::policies(&mut root, settings.horizon, truth, &mut names)?;
         root.ignore("sweep");
         let resolved = root.finish()?;
         let check = || -> Result<Study, Invalid> {
-            let instance = spec.check()?;
+            let world = spec.check()?;
             let study = Study {
                 name: settings.name,
-                policies: check_policies(policies, &instance)?,
-                instance: Arc::new(instance),
+                policies: check_policies(policies, world.task())?,
+                world: Arc::new(world),
                 episodes: settings.episodes,
                 replications: settings.replications,
                 seed: settings.seed,
@@ -86,17 +91,48 @@ impl Study {
     }
 }
 
-/// Reads and checks only the instance of a study file, with the settings that an estimate of opt needs: what concerns
-/// learning is ignored.
-pub fn instance_from_document(document: &Document) -> Result<(Instance, u64, usize), InputError> {
-    let mut root = Section::root(document);
-    let settings = settings(&mut root)?;
-    let spec = read::instance(&mut root, settings.horizon)?;
-    root.sections("policies")?;
-    root.ignore("sweep");
-    root.finish()?;
-    let instance = spec.check().map_err(|invalid| document.locate(&invalid))?;
-    Ok((instance, settings.seed, settings.optimum_rows))
+/// The world of a study file with the settings that an estimate of opt needs.
+#[derive(Debug)]
+pub struct Instance {
+    /// The world.
+    pub world: Arc<World>,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Rows from which the optimum of a continuous law is estimated.
+    pub optimum_rows: usize,
+    names: FeatureNames,
+}
+
+impl Instance {
+    /// Reads and checks only the world of a study file: what concerns learning is ignored.
+    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+        let mut root = Section::root(document);
+        let settings = settings(&mut root)?;
+        let mut names = FeatureNames::default();
+        let spec = read::world(&mut root, settings.horizon, &mut names)?;
+        root.sections("policies")?;
+        root.ignore("sweep");
+        root.finish()?;
+        let world = spec.check().map_err(|invalid| document.locate(&invalid))?;
+        Ok(Self {
+            world: Arc::new(world),
+            seed: settings.seed,
+            optimum_rows: settings.optimum_rows,
+            names,
+        })
+    }
+
+    /// Reads context rows from a file and checks that they can be contexts of this world.
+    pub fn read_rows(&self, file: &Path) -> Result<ContextRows, InputError> {
+        let horizon = self.world.task().horizon();
+        let rows = read::context_rows::read(file, horizon, &mut self.names.clone())?;
+        let checked = self.world.check_rows(&rows);
+        checked.map_err(|invalid| InputError::File {
+            file: file.to_path_buf(),
+            message: invalid.to_string(),
+        })?;
+        Ok(rows)
+    }
 }
 
 fn settings(root: &mut Section) -> Result<Settings, InputError> {
@@ -119,13 +155,13 @@ fn settings(root: &mut Section) -> Result<Settings, InputError> {
 
 fn check_policies(
     policies: Vec<(String, crate::policy::PolicySpec)>,
-    instance: &Instance,
+    task: &Task,
 ) -> Result<Vec<NamedPolicy>, Invalid> {
     let policies = policies.into_iter().enumerate();
     policies
         .map(|(i, (name, spec))| {
-            let config = spec.check(&format!("policies[{}]", i + 1), instance)?;
-            Ok(NamedPolicy { name, config })
+            let maker = Arc::new(spec.check(&format!("policies[{}]", i + 1), task)?);
+            Ok(NamedPolicy { name, maker })
         })
         .collect()
 }

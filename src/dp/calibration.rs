@@ -1,37 +1,19 @@
 //! A problem made for measuring: pricing with four prices and contexts without structure.
 
 use super::{Coefficients, ContextSample};
-use crate::model::{
-    ApplicationSpec, BudgetSpec, ContextRows, ContextsSpec, ConversionSpec, InstanceSpec, LawSpec,
-};
+use crate::task::{ApplicationSpec, ContextRows, TaskSpec};
 
 /// A sample of `contexts` contexts at each of 16 steps, and bounds for it.
 pub fn probe(contexts: usize) -> (ContextSample, Coefficients) {
     let horizon = 16;
     let prices = vec![0.25, 0.5, 0.75, 1.0];
-    let spec = InstanceSpec {
-        horizon,
-        budget: BudgetSpec::Constant { value: 16 },
-        application: ApplicationSpec::Pricing { prices },
-        reward_max: None,
-        contexts: ContextsSpec {
-            law: LawSpec::Box {
-                low: vec![0.0],
-                high: vec![1.0],
-            },
-            no_arrival: vec![],
-            types: None,
-        },
-        conversion: ConversionSpec::Armed {
-            probabilities: vec![0.5; 4],
-        },
-    };
-    let instance = spec.check().expect("the probe is a valid instance");
+    let spec = TaskSpec::new(horizon, 16, ApplicationSpec::Pricing { prices }, 1);
+    let task = spec.check().expect("the probe is a valid task");
     let mut rows = ContextRows::new(horizon, 1);
     for i in 0..contexts * horizon {
         rows.push(Some(&[i as f64]));
     }
-    let sample = ContextSample::of_rows(&instance, &rows, false);
+    let sample = ContextSample::of_rows(&task, &rows, false);
     let mut coefficients = Coefficients::default();
     coefficients.resize_for(&sample);
     // Multiples of the golden ratio, which spread evenly without repeating.

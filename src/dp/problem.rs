@@ -74,6 +74,19 @@ pub enum BoundParameters {
     },
 }
 
+impl BoundParameters {
+    /// The same upper bounds with lcb := ucb; `None` where no adapter evaluates that yet.
+    pub fn coupled(self) -> Option<Self> {
+        match self {
+            Self::Armed { bounds, by_step } => Some(Self::Armed {
+                bounds: bounds.into_iter().map(|[ucb, _]| [ucb, ucb]).collect(),
+                by_step,
+            }),
+            Self::Ellipsoid { .. } => None,
+        }
+    }
+}
+
 /// A problem for a [`super::Backend`]: plan for budgets 0..=`budget_max` over the contexts of `sample`.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {

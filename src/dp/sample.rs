@@ -8,10 +8,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rand::Rng;
-
 use super::{SortedThetas, WeightedEntries};
-use crate::model::{Context, ContextRows, Instance};
+use crate::task::{Context, ContextRows, Task};
 
 /// Weighted contexts per step, in flat arrays. It only grows.
 #[derive(Debug)]
@@ -53,9 +51,9 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 impl ContextSample {
     /// An empty sample. With `split_by_step` a context seen at two steps is two entries, for bounds that differ by
     /// step.
-    pub fn new(instance: &Instance, split_by_step: bool) -> Self {
-        let horizon = instance.horizon();
-        let application = instance.application();
+    pub fn new(task: &Task, split_by_step: bool) -> Self {
+        let horizon = task.horizon();
+        let application = task.application();
         let bids = match application.is_auction() {
             true => application.action_values().to_vec(),
             false => Vec::new(),
@@ -65,8 +63,8 @@ impl ContextSample {
             bids,
             unit_cost: application.cost_max() == 1,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            actions: instance.actions(),
-            dimension: instance.contexts().dimension(),
+            actions: task.actions(),
+            dimension: task.dimension(),
             split_by_step,
             features: Vec::new(),
             steps: Vec::new(),
@@ -82,113 +80,66 @@ impl ContextSample {
         }
     }
 
-    /// The instance's own finite law, with probabilities as weights; `None` where a law is continuous.
-    ///
-    /// Steps with the same law share one list.
-    pub fn of_law(instance: &Instance, split_by_step: bool) -> Option<Self> {
-        let laws = instance.contexts();
-        if !laws.is_finite() {
-            return None;
-        }
-        let mut sample = Self::new(instance, split_by_step);
+    /// A sample of contexts with weights of their own that sum to `total` at each step, still without contexts. Step h has
+    /// the contexts of step `alike[h]`, the first of those with the same law.
+    pub fn of_weights(task: &Task, split_by_step: bool, total: f64, alike: &[usize]) -> Self {
+        let mut sample = Self::new(task, split_by_step);
         sample.lists.clear();
-        sample.total = 1.0;
-        let mut shared: HashMap<(usize, u64), usize> = HashMap::new();
-        for step in 0..instance.horizon() {
-            let (points, weights) = laws.finite(step)?;
-            let no_arrival = laws.no_arrival(step);
-            let key = (laws.law_of(step), no_arrival.to_bits());
-            if !split_by_step && let Some(&list) = shared.get(&key) {
-                sample.list_of_step[step] = list;
-                continue;
-            }
-            let list = sample.lists.len();
-            shared.insert(key, list);
-            sample.lists.push(WeightedEntries::for_bids(&sample.bids));
-            sample.list_of_step[step] = list;
-            for (&point, &weight) in points.iter().zip(weights) {
-                let context = Context {
-                    step,
-                    features: laws.support().features(point),
-                    point: Some(point),
-                };
-                let entry = sample.entry(instance, &context);
-                sample.add(list, entry, weight * (1.0 - no_arrival), true);
-            }
-        }
-        sample.settle();
-        Some(sample)
-    }
-
-    /// `count` arrivals drawn from the law of each step, in its place; steps with the same law share the draws.
-    pub fn of_draws(
-        instance: &Instance,
-        split_by_step: bool,
-        count: usize,
-        rng: &mut impl Rng,
-    ) -> Self {
-        let laws = instance.contexts();
-        let mut sample = Self::new(instance, split_by_step);
-        sample.total = count as f64;
-        let mut drawn = HashMap::new();
-        for step in 0..instance.horizon() {
-            let (contexts, list) = drawn.entry(laws.law_of(step)).or_insert_with(|| {
-                let draw = |_| {
-                    let mut features = vec![0.0; laws.dimension()];
-                    let point = laws.draw_arrival(rng, step, &mut features);
-                    (features, point)
-                };
-                ((0..count).map(draw).collect::<Vec<_>>(), step)
-            });
-            if !split_by_step && *list != step {
-                sample.list_of_step[step] = *list;
-                continue;
-            }
-            for (features, point) in contexts {
-                let context = Context {
-                    step,
-                    features,
-                    point: *point,
-                };
-                let entry = sample.entry(instance, &context);
-                sample.lists[step].add(entry, 1.0, point.is_some());
+        sample.total = total;
+        for (step, &first) in alike.iter().enumerate() {
+            if first == step {
+                sample.list_of_step[step] = sample.lists.len();
+                sample.lists.push(WeightedEntries::for_bids(&sample.bids));
+            } else {
+                sample.list_of_step[step] = sample.list_of_step[first];
             }
         }
         sample
+    }
+
+    /// Adds contexts with their weights to the lists of their steps.
+    pub fn add_weighted<'c>(
+        &mut self,
+        task: &Task,
+        contexts: impl Iterator<Item = (Context<'c>, f64)>,
+    ) {
+        for (context, weight) in contexts {
+            let entry = self.entry(task, &context);
+            let list = self.list_of_step[context.step];
+            self.add(list, entry, weight, context.point.is_some());
+        }
+        self.settle();
     }
 
     /// Rows from a file or drawn from the law.
-    pub fn of_rows(instance: &Instance, rows: &ContextRows, split_by_step: bool) -> Self {
-        let mut sample = Self::new(instance, split_by_step);
-        sample.append_rows(instance, rows);
+    pub fn of_rows(task: &Task, rows: &ContextRows, split_by_step: bool) -> Self {
+        let mut sample = Self::new(task, split_by_step);
+        sample.append_rows(task, rows);
         sample
     }
 
-    /// Appends rows; features that are points of the instance's support are merged.
-    pub fn append_rows(&mut self, instance: &Instance, rows: &ContextRows) {
-        let support = instance.contexts().support();
+    /// Appends rows; features that are of the task's known types are merged.
+    pub fn append_rows(&mut self, task: &Task, rows: &ContextRows) {
         for row in 0..rows.len() {
-            let contexts = (0..rows.horizon()).filter_map(|step| {
-                rows.get(row, step).map(|features| Context {
-                    step,
-                    features,
-                    point: support.find(features),
-                })
+            let steps = 0..rows.horizon();
+            let contexts = steps.filter_map(|step| {
+                let features = rows.get(row, step)?;
+                Some(task.context(step, features))
             });
-            self.append_row(instance, contexts);
+            self.append_row(task, contexts);
         }
         self.settle();
     }
 
     /// Appends one row: the contexts that arrived in one episode.
-    pub fn append<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
-        self.append_row(instance, contexts);
+    pub fn append<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
+        self.append_row(task, contexts);
         self.settle();
     }
 
-    fn append_row<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
+    fn append_row<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
-            let entry = self.entry(instance, &context);
+            let entry = self.entry(task, &context);
             let list = self.list_of_step[context.step];
             let place = self.add(list, entry, 1.0, context.point.is_some());
             self.row_entries.push(RowEntry {
@@ -249,7 +200,7 @@ impl ContextSample {
     }
 
     /// The entry of a context, made where it is new.
-    fn entry(&mut self, instance: &Instance, context: &Context) -> u32 {
+    fn entry(&mut self, task: &Task, context: &Context) -> u32 {
         let next = self.len() as u32;
         if let Some(point) = context.point {
             let step = if self.split_by_step { context.step } else { 0 };
@@ -262,8 +213,8 @@ impl ContextSample {
         self.steps.push(context.step as u32);
         self.points.push(context.point);
         for action in 1..=self.actions {
-            self.rewards.push(instance.reward(context, action));
-            let cost = instance.cost(context, action);
+            self.rewards.push(task.reward(context, action));
+            let cost = task.cost(context, action);
             let row = match self.distinct_costs.iter().position(|c| *c == cost) {
                 Some(row) => row,
                 None => {

@@ -19,6 +19,18 @@ impl ValueTable {
         }
     }
 
+    /// A table of values that are known already, row by row from step 1 on, zeros after the last step included; `None`
+    /// where their number is wrong or one of them is no number.
+    pub fn from_values(horizon: usize, budget_max: u32, values: Vec<f64>) -> Option<Self> {
+        let width = budget_max as usize + 1;
+        let whole = values.len() == (horizon + 1) * width && values.iter().all(|x| x.is_finite());
+        whole.then_some(Self {
+            horizon,
+            width,
+            values,
+        })
+    }
+
     /// H.
     pub fn horizon(&self) -> usize {
         self.horizon

@@ -8,8 +8,9 @@ use rayon::prelude::*;
 
 use super::{Purpose, Streams};
 use crate::dp::ContextSample;
-use crate::model::{Context, Instance};
-use crate::oracle::{Bounds, LabeledData, Oracle, OracleConfig};
+use crate::oracle::{Bounds, LabeledData, Oracle, OracleConfig, Truth};
+use crate::task::{Context, EpisodeContexts};
+use crate::world::World;
 
 /// Contexts whose bounds are compared, at the most.
 const CONTEXTS: usize = 1000;
@@ -57,18 +58,20 @@ struct Look {
 
 /// Draws data sets with actions at random among those with a reward, and compares bounds with the truth.
 pub fn coverage(
-    instance: &Arc<Instance>,
+    world: &Arc<World>,
     oracle: &OracleConfig,
     setting: &CoverageSetting,
     streams: &Streams,
 ) -> Vec<Coverage> {
-    let contexts = contexts_to_compare(instance, streams);
+    let contexts = contexts_to_compare(world, streams);
     let repetitions: Vec<Vec<Look>> = (0..setting.repetitions as u64)
         .into_par_iter()
         .map(|r| {
             let start = streams.of(r, Purpose::Oracle);
-            let oracle = oracle.build(instance, setting.episodes, start);
-            repetition(instance, oracle, setting, streams, r, &contexts)
+            let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+            let oracle = oracle.build(world.task(), setting.episodes, start, Some(&truth));
+            let oracle = oracle.expect("the truth is there");
+            repetition(world, oracle, setting, streams, r, &contexts)
         })
         .collect();
     let sizes = setting.sizes.iter().enumerate();
@@ -97,20 +100,20 @@ fn summary(observations: usize, looks: &[Look], delta: f64) -> Coverage {
 }
 
 /// The contexts of the law, by step where that matters, thinned out where they are many; drawn rows for continuous laws.
-fn contexts_to_compare(instance: &Instance, streams: &Streams) -> ContextSample {
-    let by_step = instance.conversion().depends_on_step();
-    let law = ContextSample::of_law(instance, by_step);
+fn contexts_to_compare(world: &World, streams: &Streams) -> ContextSample {
+    let by_step = world.depends_on_step();
+    let law = world.law_sample(by_step);
     if let Some(law) = law.filter(|law| law.len() <= CONTEXTS) {
         return law;
     }
-    let rows = CONTEXTS.div_ceil(instance.horizon()).max(1);
+    let rows = CONTEXTS.div_ceil(world.task().horizon()).max(1);
     let mut stream = streams.of_study(Purpose::Optimum);
-    let rows = instance.contexts().draw_rows(&mut stream, rows);
-    ContextSample::of_rows(instance, &rows, by_step)
+    let rows = world.contexts().draw_rows(&mut stream, rows);
+    ContextSample::of_rows(world.task(), &rows, by_step)
 }
 
 fn repetition(
-    instance: &Instance,
+    world: &World,
     mut oracle: Box<dyn Oracle>,
     setting: &CoverageSetting,
     streams: &Streams,
@@ -122,27 +125,27 @@ fn repetition(
     let mut choices = streams.of(number, Purpose::Policy(0));
     let compared = contexts.len().min(CONTEXTS);
     (0..compared).for_each(|entry| oracle.watch(&contexts.context(entry)));
-    let mut data = LabeledData::new(instance.contexts().dimension());
-    let mut episode = instance.contexts().empty_episode();
+    let mut data = LabeledData::new(world.task().dimension());
+    let mut episode = EpisodeContexts::new(world.task().dimension());
     let mut looks = Vec::with_capacity(setting.sizes.len());
     let mut idle = 0;
     while looks.len() < setting.sizes.len() {
-        instance.contexts().draw(&mut context_stream, &mut episode);
+        world.contexts().draw(&mut context_stream, &mut episode);
         let before = data.len();
         for context in episode.iter() {
-            let offers: Vec<usize> = (1..=instance.actions())
-                .filter(|&a| instance.reward(&context, a) >= 0.0)
+            let offers: Vec<usize> = (1..=world.task().actions())
+                .filter(|&a| world.task().reward(&context, a) >= 0.0)
                 .collect();
             let uniform: f64 = luck.random();
             if offers.is_empty() {
                 continue;
             }
             let action = offers[choices.random_range(0..offers.len())];
-            data.push(&context, action, uniform < instance.rho(&context, action));
+            data.push(&context, action, uniform < world.rho(&context, action));
             if setting.sizes.get(looks.len()) == Some(&data.len()) {
                 oracle.fit(&data, setting.delta);
                 let entries = (0..compared).map(|entry| contexts.context(entry));
-                looks.push(look(instance, oracle.as_ref(), entries));
+                looks.push(look(world, oracle.as_ref(), entries));
             }
         }
         // A law whose contexts never bring a reward teaches nothing: look at ignorance rather than draw for ever.
@@ -150,7 +153,7 @@ fn repetition(
         if idle > 10_000 {
             let entries = || (0..compared).map(|entry| contexts.context(entry));
             while looks.len() < setting.sizes.len() {
-                looks.push(look(instance, oracle.as_ref(), entries()));
+                looks.push(look(world, oracle.as_ref(), entries()));
             }
         }
     }
@@ -158,11 +161,11 @@ fn repetition(
 }
 
 fn look<'c>(
-    instance: &Instance,
+    world: &World,
     oracle: &dyn Oracle,
     contexts: impl Iterator<Item = Context<'c>>,
 ) -> Look {
-    let actions = instance.actions();
+    let actions = world.task().actions();
     let mut bounds = vec![Bounds::UNKNOWN; actions];
     let mut estimates = vec![0.5; actions];
     let (mut pairs, mut covered, mut width, mut error, mut factor) = (0.0, 0.0, 0.0, 0.0, 0f64);
@@ -170,7 +173,7 @@ fn look<'c>(
         oracle.bounds(&context, &mut bounds);
         oracle.estimate(&context, &mut estimates);
         for (a, (bounds, estimate)) in bounds.iter().zip(&estimates).enumerate() {
-            let rho = instance.rho(&context, a + 1);
+            let rho = world.rho(&context, a + 1);
             let off = (rho - estimate).abs();
             let radius = (bounds.ucb - estimate).max(estimate - bounds.lcb);
             pairs += 1.0;

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::{Optimum, Purpose, Streams};
+use super::{Purpose, Streams};
 use crate::dp::{Backend, BackendError};
-use crate::model::Instance;
 use crate::statistics::{MeanAndError, slope};
+use crate::world::{Optimum, World};
 
 /// Estimates of opt from samples of one size.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct SampleSize {
 /// Estimates for several sample sizes.
 #[derive(Debug, Clone)]
 pub struct EstimationStudy {
-    /// The starting budget of the estimates, the instance's largest.
+    /// The starting budget of the estimates, the world's largest.
     pub budget: u32,
     /// What is estimated.
     pub opt: f64,
@@ -82,14 +82,14 @@ impl EstimationStudy {
 
 /// Estimates opt `repeats` times from samples of each size, all independent.
 pub fn study_estimates(
-    instance: &Arc<Instance>,
+    world: &Arc<World>,
     opt: f64,
     sizes: &[usize],
     repeats: usize,
     streams: &Streams,
     backend: &mut dyn Backend,
 ) -> Result<EstimationStudy, BackendError> {
-    let budget = instance.budgets().max();
+    let budget = world.task().budget_max();
     let mut study = EstimationStudy {
         budget,
         opt,
@@ -101,8 +101,8 @@ pub fn study_estimates(
         for repeat in 0..repeats {
             let number = (place * repeats + repeat) as u64;
             let mut stream = streams.of(number, Purpose::InitialRows);
-            let drawn = instance.contexts().draw_rows(&mut stream, rows);
-            let optimum = Optimum::from_rows(instance, &drawn, backend)?;
+            let drawn = world.contexts().draw_rows(&mut stream, rows);
+            let optimum = Optimum::from_rows(world, &drawn, backend)?;
             estimates.push(optimum.table.start(budget));
             let error = optimum
                 .estimate

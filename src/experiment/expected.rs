@@ -2,8 +2,8 @@
 
 use crate::dp::{Coefficients, ContextSample};
 use crate::fluid::Hull;
-use crate::model::Instance;
 use crate::policy::{Plan, best_entry_action};
+use crate::world::World;
 
 /// Evaluates plans against the truth.
 #[derive(Debug)]
@@ -15,20 +15,20 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// For an instance with finite laws; `None` for continuous ones. `split_by_step` must be set where a plan's
+    /// For an world with finite laws; `None` for continuous ones. `split_by_step` must be set where a plan's
     /// bounds depend on the step.
-    pub fn new(instance: &Instance, split_by_step: bool) -> Option<Self> {
-        let split = split_by_step || instance.conversion().depends_on_step();
-        let law = ContextSample::of_law(instance, split)?;
-        let actions = instance.actions();
+    pub fn new(world: &World, split_by_step: bool) -> Option<Self> {
+        let split = split_by_step || world.depends_on_step();
+        let law = world.law_sample(split)?;
+        let actions = world.task().actions();
         let rho = (0..law.len() * actions)
-            .map(|pair| instance.rho(&law.context(pair / actions), pair % actions + 1))
+            .map(|pair| world.rho(&law.context(pair / actions), pair % actions + 1))
             .collect();
         Some(Self {
             law,
             rho,
-            reward_max: instance.reward_max(),
-            budget_max: instance.budgets().max(),
+            reward_max: world.task().reward_max(),
+            budget_max: world.task().budget_max(),
         })
     }
 

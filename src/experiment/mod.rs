@@ -3,30 +3,26 @@
 
 mod budget_use;
 mod coverage;
+mod environment;
 mod estimation;
 mod expected;
-mod influence;
 mod offers;
-mod optimum;
 mod outcome;
 mod record;
 mod regret;
 mod run;
 mod streams;
 mod study;
-mod world;
 
 pub use budget_use::BudgetUse;
 pub use coverage::{Coverage, CoverageSetting, coverage, growing_sizes};
+pub use environment::{Environment, EpisodeOutcome};
 pub use estimation::{EstimationStudy, SampleSize, study_estimates};
 pub use expected::Evaluator;
-pub use influence::standard_errors;
 pub use offers::{Offer, OfferMap, OfferSurvey, OfferTally};
-pub use optimum::{Estimate, Optimum};
 pub use outcome::{Outcome, Phases, PolicyOutcome, Tally};
 pub use record::{Record, Sink, SinkError, Yardstick};
 pub use regret::{RegretSummary, RegretTally, cumulative_regret};
 pub use run::{RunError, run};
 pub use streams::{Purpose, Streams};
 pub use study::{NamedPolicy, Study};
-pub use world::{EpisodeOutcome, World};

@@ -1,14 +1,16 @@
 //! What a plan offers at every (step, budget), averaged over the contexts that may arrive there, beside what the
 //! optimal policy offers: the picture of how close a learner has come.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
-use super::{Optimum, Purpose, Streams};
+use super::{Purpose, Streams};
 use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
-use crate::model::Instance;
 use crate::oracle::Known;
 use crate::policy::{Plan, Policy, best_entry_action};
 use crate::statistics::evenly_spaced;
+use crate::world::{Optimum, World};
 
 /// Steps, and budgets, that a map shows at the most: what an eye can tell apart.
 const SHOWN: usize = 60;
@@ -58,7 +60,7 @@ pub struct OfferMap {
 /// Looks at the plans of a policy's replications, on the same contexts for all of them.
 #[derive(Debug)]
 pub struct OfferSurvey<'a> {
-    instance: &'a std::sync::Arc<Instance>,
+    world: &'a Arc<World>,
     streams: &'a Streams,
     steps: Vec<usize>,
     budgets: Vec<u32>,
@@ -89,13 +91,13 @@ impl OfferTally {
 
 impl<'a> OfferSurvey<'a> {
     /// A survey that has seen no plan.
-    pub fn new(instance: &'a std::sync::Arc<Instance>, streams: &'a Streams) -> Self {
-        let budget_max = instance.budgets().max() as usize;
+    pub fn new(world: &'a Arc<World>, streams: &'a Streams) -> Self {
+        let budget_max = world.task().budget_max() as usize;
         let budgets = evenly_spaced(budget_max, SHOWN);
         Self {
-            instance,
+            world,
             streams,
-            steps: evenly_spaced(instance.horizon(), SHOWN),
+            steps: evenly_spaced(world.task().horizon(), SHOWN),
             budgets: budgets.into_iter().map(|b| b as u32 + 1).collect(),
             sample: None,
         }
@@ -123,7 +125,7 @@ impl<'a> OfferSurvey<'a> {
     /// The averages beside the optimal policy's offers; `None` where no plan was greedy.
     pub fn finish(self, tally: OfferTally, optimum: &Optimum) -> Option<OfferMap> {
         self.sample.as_ref()?;
-        let known = Known::fitted(self.instance.clone());
+        let known = Known::fitted(Arc::<World>::clone(self.world));
         let optimal = self.offers(&known, &optimum.table);
         let n = tally.replications as f64;
         Some(OfferMap {
@@ -136,17 +138,17 @@ impl<'a> OfferSurvey<'a> {
 
     /// The law itself where it is small, drawn contexts elsewhere.
     fn contexts(&self, by_step: bool) -> ContextSample {
-        let instance = self.instance;
-        let split = by_step || instance.conversion().depends_on_step();
-        let cells = self.steps.len() * self.budgets.len().max(1) * instance.actions();
-        if instance.contexts().support().len() * cells <= CANDIDATES
-            && let Some(law) = ContextSample::of_law(instance, split)
+        let world = self.world;
+        let split = by_step || world.depends_on_step();
+        let cells = self.steps.len() * self.budgets.len().max(1) * world.task().actions();
+        if world.task().support().len() * cells <= CANDIDATES
+            && let Some(law) = world.law_sample(split)
         {
             return law;
         }
         let count = (CANDIDATES / cells).clamp(DRAWS.0, DRAWS.1);
         let mut stream = self.streams.of_study(Purpose::Offers);
-        ContextSample::of_draws(instance, split, count, &mut stream)
+        world.drawn_sample(split, count, &mut stream)
     }
 
     fn offers(&self, oracle: &dyn BoundSource, u_hat: &ValueTable) -> Vec<Offer> {
@@ -155,8 +157,8 @@ impl<'a> OfferSurvey<'a> {
         };
         let mut coefficients = Coefficients::default();
         oracle.fill(sample, &mut coefficients);
-        let reward_max = self.instance.reward_max();
-        let values = self.instance.application().action_values();
+        let reward_max = self.world.task().reward_max();
+        let values = self.world.task().application().action_values();
         let mut offers = Vec::with_capacity(self.steps.len() * self.budgets.len());
         for &h in &self.steps {
             let contexts = sample.step(h);

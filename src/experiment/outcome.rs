@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::{BudgetUse, OfferMap, OfferTally, Optimum};
+use super::{BudgetUse, OfferMap, OfferTally};
 use super::{Record, RegretSummary, RegretTally, Study, Yardstick};
 use crate::statistics::MeanAndError;
+use crate::world::Optimum;
 
 /// Everything a study found, but for the records that went to the sink.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ impl<'a> Tally<'a> {
     pub fn new(study: &Study, yardstick: &'a Yardstick) -> Self {
         Self {
             regret: RegretTally::new(yardstick, study.replications),
-            budget_use: BudgetUse::new(study.episodes, study.instance.horizon()),
+            budget_use: BudgetUse::new(study.episodes, study.world.task().horizon()),
             offers: OfferTally::default(),
         }
     }

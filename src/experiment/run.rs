@@ -10,15 +10,17 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::expected::Evaluator;
-use super::{BudgetUse, EpisodeOutcome, Offer, OfferSurvey, Optimum, Purpose, Streams, World};
+use super::{BudgetUse, Environment, EpisodeOutcome, Offer, OfferSurvey, Purpose, Streams};
 use super::{NamedPolicy, Record, Sink, SinkError, Study, Yardstick};
 use super::{Outcome, Phases, PolicyOutcome, Tally};
 use crate::dp::cpu::Dense;
-use crate::dp::{Backend, BackendError, ContextSample, PlanRequest};
+use crate::dp::{Backend, BackendError, ContextSample};
 use crate::error::Invalid;
 use crate::fluid::FluidPlan;
-use crate::model::ContextRows;
-use crate::policy::{Policy, PolicyStreams, Workplace};
+use crate::oracle::Truth;
+use crate::policy::{self, Policy, Setting, Start, Turn};
+use crate::task::ContextRows;
+use crate::world::{Optimum, World};
 
 /// What the replications of a wave may hold together, in bytes.
 const WAVE_BYTES: usize = 192 << 20;
@@ -31,7 +33,7 @@ const WAVE: usize = 64;
 const SMALL_PLAN: usize = 20_000;
 
 struct Replication {
-    world: World,
+    environment: Environment,
     policy: Box<dyn Policy>,
     outcomes: Vec<EpisodeOutcome>,
     plan_changed: bool,
@@ -66,14 +68,17 @@ pub fn run(
     let streams = Streams::new(study.seed);
     let mut phases = Phases::default();
     let optimum = timed(&mut phases.optimum, || optimum_of(study, &streams))?;
-    let place = Workplace {
-        instance: Arc::clone(&study.instance),
+    let world = &study.world;
+    let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+    let setting = Setting {
+        task: Arc::clone(world.task()),
+        truth,
         optimum: Arc::clone(&optimum.table),
         fluid: fluid_plan_of(study, &streams),
         delta: study.delta,
         episodes: study.episodes,
     };
-    let budgets = study.instance.budgets();
+    let budgets = world.budgets();
     let budgets = budgets.sequence(study.episodes, &mut streams.of_study(Purpose::Budgets));
     let yardstick = Yardstick {
         opt: budgets.iter().map(|&b| optimum.table.start(b)).collect(),
@@ -83,12 +88,12 @@ pub fn run(
     for (number, policy) in study.policies.iter().enumerate() {
         let start = Instant::now();
         let mut tally = Tally::new(study, &yardstick);
-        let mut survey = OfferSurvey::new(&study.instance, &streams);
+        let mut survey = OfferSurvey::new(world, &streams);
         let per_wave = wave_size(study, policy);
         for first in (0..study.replications).step_by(per_wave) {
             let wave = first..(first + per_wave).min(study.replications);
             let mut wave: Vec<Replication> = wave
-                .map(|r| Replication::new(policy, number, &place, &streams, r as u64))
+                .map(|r| Replication::new(study, number, &setting, &streams, r as u64))
                 .collect();
             run_wave(study, &yardstick, &mut wave, backend, &mut phases, sink)?;
             let plans: Vec<&dyn Policy> = wave.iter().map(|r| r.policy.as_ref()).collect();
@@ -127,9 +132,8 @@ fn wave_size(study: &Study, policy: &NamedPolicy) -> usize {
 /// What a replication holds by its end, its outcomes included.
 fn bytes_per_replication(study: &Study, policy: &NamedPolicy) -> usize {
     let outcomes = study.episodes.saturating_mul(size_of::<EpisodeOutcome>());
-    let own = policy
-        .config
-        .bytes_per_replication(&study.instance, study.episodes);
+    let task = study.world.task();
+    let own = policy.maker.bytes_per_replication(task, study.episodes);
     own.saturating_add(outcomes)
 }
 
@@ -142,9 +146,9 @@ fn run_wave(
     phases: &mut Phases,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
-    let instance = &study.instance;
+    let world = &study.world;
     let evaluator = evaluator_of(study, wave);
-    let counted = BudgetUse::new(study.episodes, instance.horizon()).first_episode();
+    let counted = BudgetUse::new(study.episodes, world.task().horizon()).first_episode();
     for (episode, &b_t) in (1..).zip(&yardstick.budgets) {
         if let Some(evaluator) = &evaluator {
             timed(&mut phases.expected, || {
@@ -154,23 +158,31 @@ fn run_wave(
         timed(&mut phases.simulation, || {
             wave.par_iter_mut().for_each(|r| {
                 r.policy.start_episode(episode, b_t);
-                let outcome = r.world.play(instance, r.policy.as_mut(), b_t);
+                let outcome = r.environment.play(world, r.policy.as_mut(), b_t);
                 let expected = r.expected.as_ref().map(|by_budget| by_budget[b_t as usize]);
                 r.outcomes.push(EpisodeOutcome {
                     expected,
                     ..outcome
                 });
                 if episode >= counted {
-                    let left = r.left.iter_mut().zip(r.world.left());
+                    let left = r.left.iter_mut().zip(r.environment.left());
                     left.for_each(|(sum, left)| *sum += u64::from(*left));
                 }
             });
         });
-        timed(&mut phases.fit, || {
-            wave.par_iter_mut()
-                .for_each(|r| r.plan_changed = r.policy.learn(r.world.contexts()));
-        });
-        plan(wave, backend, phases)?;
+        let mut turns: Vec<Turn> = wave
+            .iter_mut()
+            .map(|r| Turn::new(r.policy.as_mut(), r.environment.contexts()))
+            .collect();
+        timed(&mut phases.fit, || policy::learn(&mut turns));
+        let start = Instant::now();
+        let bounds = policy::replan(&mut turns, backend)?;
+        phases.bounds += bounds;
+        phases.dp += start.elapsed() - bounds;
+        let changed: Vec<bool> = turns.iter().map(Turn::changed).collect();
+        for (replication, changed) in wave.iter_mut().zip(changed) {
+            replication.plan_changed = changed;
+        }
         if sink.episode(wave.len()).is_break() {
             return Err(RunError::Stopped);
         }
@@ -178,48 +190,30 @@ fn run_wave(
     Ok(())
 }
 
-/// Makes the plans of all replications whose knowledge has changed, as one batch.
-fn plan(
-    wave: &mut [Replication],
-    backend: &mut dyn Backend,
-    phases: &mut Phases,
-) -> Result<(), BackendError> {
-    let start = Instant::now();
-    let wants = |r: &Replication| r.plan_changed && r.policy.plan_request().is_some();
-    let changed = wave.iter().filter(|r| r.plan_changed);
-    let requests: Vec<PlanRequest> = changed.filter_map(|r| r.policy.plan_request()).collect();
-    if requests.is_empty() {
-        return Ok(());
-    }
-    let plans = backend.plan(&requests)?;
-    for (replication, table) in wave.iter_mut().filter(|r| wants(r)).zip(plans.tables) {
-        replication.policy.install(table);
-    }
-    phases.bounds += plans.bounds;
-    phases.dp += start.elapsed() - plans.bounds;
-    Ok(())
-}
-
 impl Replication {
     fn new(
-        policy: &NamedPolicy,
+        study: &Study,
         number: usize,
-        place: &Workplace,
+        setting: &Setting,
         streams: &Streams,
         replication: u64,
     ) -> Self {
-        let policy_streams = PolicyStreams {
-            initial_rows: streams.of(replication, Purpose::InitialRows),
+        let maker = &study.policies[number].maker;
+        let rows = maker.rows_to_draw();
+        let mut row_stream = streams.of(replication, Purpose::InitialRows);
+        let laws = study.world.contexts();
+        let start = Start {
+            drawn_rows: (rows > 0).then(|| laws.draw_rows(&mut row_stream, rows)),
             oracle: streams.of(replication, Purpose::Oracle),
             choices: streams.of(replication, Purpose::Policy(number as u64)),
         };
         Self {
-            world: World::new(&place.instance, streams, replication),
-            policy: policy.config.build(place, policy_streams),
-            outcomes: Vec::with_capacity(place.episodes),
+            environment: Environment::new(&study.world, streams, replication),
+            policy: maker.make(setting, start),
+            outcomes: Vec::with_capacity(setting.episodes),
             plan_changed: true,
             expected: None,
-            left: vec![0; place.instance.horizon() + 1],
+            left: vec![0; setting.task.horizon() + 1],
         }
     }
 
@@ -245,43 +239,46 @@ impl Replication {
 fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError> {
     // The yardstick of every regret is always the 64-bit reference.
     let mut reference = Dense;
-    if let Some(optimum) = Optimum::exact(&study.instance, &mut reference)? {
+    if let Some(optimum) = Optimum::exact(&study.world, &mut reference)? {
         return Ok(optimum);
     }
-    Optimum::from_rows(&study.instance, &law_rows(study, streams), &mut reference)
+    Optimum::from_rows(&study.world, &law_rows(study, streams), &mut reference)
 }
 
 /// Rows that stand for a continuous law.
 fn law_rows(study: &Study, streams: &Streams) -> ContextRows {
     let mut stream = streams.of_study(Purpose::Optimum);
-    let contexts = study.instance.contexts();
+    let contexts = study.world.contexts();
     contexts.draw_rows(&mut stream, study.optimum_rows)
 }
 
 /// The fluid relaxation of the law that the optimum is computed from, where a policy follows it.
 fn fluid_plan_of(study: &Study, streams: &Streams) -> Option<Arc<FluidPlan>> {
-    let instance = &study.instance;
-    if !study.policies.iter().any(|p| p.config.needs_fluid_plan()) {
+    let world = &study.world;
+    if !study.policies.iter().any(|p| p.maker.needs_fluid_plan()) {
         return None;
     }
-    let split = instance.conversion().depends_on_step();
-    let sample = ContextSample::of_law(instance, split)
-        .unwrap_or_else(|| ContextSample::of_rows(instance, &law_rows(study, streams), split));
-    Some(Arc::new(FluidPlan::new(Arc::clone(instance), sample)))
+    let split = world.depends_on_step();
+    let task = world.task();
+    let sample = world
+        .law_sample(split)
+        .unwrap_or_else(|| ContextSample::of_rows(task, &law_rows(study, streams), split));
+    let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+    Some(Arc::new(FluidPlan::new(Arc::clone(task), truth, sample)))
 }
 
 fn evaluator_of(study: &Study, wave: &[Replication]) -> Option<Evaluator> {
-    let instance = &study.instance;
-    let size = instance.contexts().support().len()
-        * instance.actions()
-        * instance.horizon()
-        * (instance.budgets().max() as usize + 1);
+    let world = &study.world;
+    let size = world.task().support().len()
+        * world.task().actions()
+        * world.task().horizon()
+        * (world.task().budget_max() as usize + 1);
     let small = size <= SMALL_PLAN;
     if !study.expected && !small {
         return None;
     }
     let by_step = wave.first()?.policy.plan()?.depends_on_step();
-    Evaluator::new(&study.instance, by_step)
+    Evaluator::new(&study.world, by_step)
 }
 
 fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {

@@ -1,11 +1,11 @@
-//! A study: an instance, the policies to compare on it, and how often to run them.
+//! A study: a world, the policies to compare on it, and how often to run them.
 
 use std::sync::Arc;
 
 use crate::error::Invalid;
-use crate::model::Instance;
 use crate::oracle::OracleConfig;
-use crate::policy::PolicyConfig;
+use crate::policy::MakePolicy;
+use crate::world::World;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Study {
     /// What results and pictures call it.
     pub name: String,
     /// The world.
-    pub instance: Arc<Instance>,
+    pub world: Arc<World>,
     /// T.
     pub episodes: usize,
     /// Independent repetitions.
@@ -31,12 +31,18 @@ pub struct Study {
 }
 
 /// A policy with the name it has in the results.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NamedPolicy {
     /// Name in tables and files.
     pub name: String,
-    /// The policy.
-    pub config: PolicyConfig,
+    /// Makes it in each replication.
+    pub maker: Arc<dyn MakePolicy>,
+}
+
+impl std::fmt::Debug for NamedPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "NamedPolicy({:?})", self.name)
+    }
 }
 
 impl Study {
@@ -59,7 +65,7 @@ impl Study {
             let accepted = "a number between 0 and 1";
             return Err(Invalid::new("study.delta", self.delta, accepted));
         }
-        let reach = self.instance.budgets().episodes().unwrap_or(usize::MAX);
+        let reach = self.world.budgets().episodes().unwrap_or(usize::MAX);
         if reach < self.episodes {
             return Err(Invalid::new(
                 "budget.path",
@@ -88,7 +94,7 @@ impl Study {
     pub fn oracles(&self) -> Vec<(String, &OracleConfig)> {
         let mut found: Vec<(&NamedPolicy, &OracleConfig)> = Vec::new();
         for policy in &self.policies {
-            if let Some(oracle) = policy.config.oracle()
+            if let Some(oracle) = policy.maker.oracle()
                 && found.iter().all(|(_, other)| *other != oracle)
             {
                 found.push((policy, oracle));

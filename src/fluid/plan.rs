@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::program::Edge;
 use super::{Cut, Hull, Mix, Ties};
 use crate::dp::{BoundSource, Coefficients, ContextSample};
-use crate::model::{Context, Instance};
-use crate::oracle::Known;
+use crate::oracle::{Known, Truth};
+use crate::task::{Context, Task};
 
 /// Edges of all entries, steepest first; `coefficients` must hold rho r and rho of the sample's pairs.
 fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
@@ -79,7 +79,8 @@ pub fn fluid_bounds(
 /// Solutions of the program over steps h..=H with b units left, for every h and b, with rho and the law known.
 #[derive(Debug)]
 pub struct FluidPlan {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
+    truth: Arc<dyn Truth>,
     sample: ContextSample,
     budget_max: u32,
     /// By step, then budget.
@@ -87,11 +88,11 @@ pub struct FluidPlan {
 }
 
 impl FluidPlan {
-    /// `sample` is the law of the instance, or rows drawn from it where it is continuous.
-    pub fn new(instance: Arc<Instance>, sample: ContextSample) -> Self {
+    /// `sample` is the context law, or rows drawn from it where it is continuous.
+    pub fn new(task: Arc<Task>, truth: Arc<dyn Truth>, sample: ContextSample) -> Self {
         let mut coefficients = Coefficients::default();
-        Known::fitted(Arc::clone(&instance)).fill(&sample, &mut coefficients);
-        let budget_max = instance.budgets().max();
+        Known::fitted(Arc::clone(&truth)).fill(&sample, &mut coefficients);
+        let budget_max = task.budget_max();
         let edges = sorted_edges(&sample, &coefficients);
         let mut arrivals = vec![0.0; sample.len()];
         let horizon = sample.horizon();
@@ -104,7 +105,8 @@ impl FluidPlan {
             }
         }
         Self {
-            instance,
+            task,
+            truth,
             sample,
             budget_max,
             cuts,
@@ -113,11 +115,11 @@ impl FluidPlan {
 
     /// What the solution of the program from step `from` (0-based) on with `budget` units plays in a context.
     pub fn mix(&self, context: &Context, from: usize, budget: u32, hull: &mut Hull) -> Mix {
-        let instance = &self.instance;
-        hull.set((1..=instance.actions()).map(|a| {
-            let rho = instance.rho(context, a);
-            let (gain, rho) = Coefficients::of(rho, rho, instance.reward(context, a));
-            (rho * f64::from(instance.cost(context, a)), gain)
+        let task = &self.task;
+        hull.set((1..=task.actions()).map(|a| {
+            let rho = self.truth.rho(context, a);
+            let (gain, rho) = Coefficients::of(rho, rho, task.reward(context, a));
+            (rho * f64::from(task.cost(context, a)), gain)
         }));
         let place = from * (self.budget_max as usize + 1) + budget as usize;
         self.cuts[place].mix(hull, self.sample.find(context))

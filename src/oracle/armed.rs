@@ -9,7 +9,7 @@
 
 use super::{Bounds, LabeledData, Oracle};
 use crate::dp::BoundParameters;
-use crate::model::Context;
+use crate::task::Context;
 
 /// Counts and bounds per action, or per (step, action).
 #[derive(Debug, Clone)]

@@ -1,9 +1,12 @@
 //! The labeled data set d_t: one observation per non-null action taken in an episode that teaches conversion.
 
-use crate::model::Context;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Invalid;
+use crate::task::{Context, Task};
 
 /// Observations (theta_n, A_n, Y_n) in the order they were made.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LabeledData {
     dimension: usize,
     features: Vec<f64>,
@@ -51,6 +54,35 @@ impl LabeledData {
     /// Whether nothing has been observed.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
+    }
+
+    /// The first `count` observations.
+    pub fn first(&self, count: usize) -> Self {
+        let mut first = self.clone();
+        first.features.truncate(count * self.dimension);
+        first.steps.truncate(count);
+        first.actions.truncate(count);
+        first.converted.truncate(count);
+        first
+    }
+
+    /// Checks data from outside: whole observations of this task.
+    pub fn check(&self, task: &Task) -> Result<(), Invalid> {
+        let n = self.len();
+        let whole = self.dimension == task.dimension()
+            && self.features.len() == n * self.dimension
+            && self.steps.len() == n
+            && self.converted.len() == n;
+        let actions = 1..=task.actions() as u32;
+        let fits = whole
+            && self.steps.iter().all(|h| (*h as usize) < task.horizon())
+            && self.actions.iter().all(|a| actions.contains(a));
+        if !fits {
+            let accepted = "whole observations of the same task";
+            return Err(Invalid::new("data", "others", accepted));
+        }
+        let mut observations = self.since(0);
+        observations.try_for_each(|o| task.check_context(o.features))
     }
 
     /// Observations from number `start` on.

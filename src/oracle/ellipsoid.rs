@@ -5,9 +5,8 @@ use nalgebra::{DMatrix, DVector};
 use super::Bounds;
 use super::factor::cholesky;
 use super::newton::dot;
-use super::sigmoids::sigmoids;
+use super::sigmoids::{sigmoid, sigmoids};
 use crate::dp::{BoundParameters, Link};
-use crate::model::sigmoid;
 
 /// A fitted parameter and the shape of its uncertainty.
 #[derive(Debug, Clone)]

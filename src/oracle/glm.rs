@@ -20,7 +20,7 @@ use super::logistic::least_slope;
 use super::regression::Regression;
 use super::{LabeledData, newton};
 use crate::dp::Link;
-use crate::model::Instance;
+use crate::task::Task;
 
 /// Parameters of the oracle; those that are set are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,19 +50,19 @@ pub struct Glm {
 }
 
 impl Glm {
-    /// An oracle for the actions and features of an instance and a study of `episodes` episodes.
-    pub fn new(instance: &Instance, parameters: GlmParameters, episodes: usize) -> Self {
-        let d = instance.phi_dimension();
+    /// An oracle for the actions and features of an task and a study of `episodes` episodes.
+    pub fn new(task: &Task, parameters: GlmParameters, episodes: usize) -> Self {
+        let d = task.phi_dimension();
         let kappa = parameters.kappa.unwrap_or(match parameters.link {
             Link::Linear => 1.0,
-            Link::Logistic => least_slope(instance),
+            Link::Logistic => least_slope(task),
         });
         let theory = 4.0 * d as f64 * (episodes as f64 / (d * d) as f64).ln_1p() / (kappa * kappa);
         Self {
             parameters,
             kappa,
             lambda: parameters.lambda.unwrap_or(theory),
-            action_values: instance.application().action_values().to_vec(),
+            action_values: task.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),
             fitted: None,
@@ -93,15 +93,22 @@ impl Glm {
 impl Regression for Glm {
     fn refit(&mut self, data: &LabeledData, delta: f64) {
         self.design.take_in(data, &self.action_values);
-        if data.is_empty() {
-            return;
+        if !data.is_empty() {
+            self.estimate = self.solve();
+            self.conclude(delta);
         }
-        let d = self.design.dimension();
-        self.estimate = self.solve();
-        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
-        let scale = self.parameters.radius_scale * self.gamma(delta);
-        let link = self.parameters.link;
-        self.fitted = Some(Ellipsoid::new(link, self.estimate.clone(), v, scale));
+    }
+
+    fn start(&self) -> &[f64] {
+        self.estimate.as_slice()
+    }
+
+    fn resume(&mut self, data: &LabeledData, delta: f64, estimate: &[f64]) {
+        self.design.take_in(data, &self.action_values);
+        self.estimate.copy_from_slice(estimate);
+        if !data.is_empty() {
+            self.conclude(delta);
+        }
     }
 
     fn action_values(&self) -> &[f64] {
@@ -110,5 +117,16 @@ impl Regression for Glm {
 
     fn fitted(&self) -> Option<&Ellipsoid> {
         self.fitted.as_ref()
+    }
+}
+
+impl Glm {
+    /// The bounds around the estimate.
+    fn conclude(&mut self, delta: f64) {
+        let d = self.design.dimension();
+        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
+        let scale = self.parameters.radius_scale * self.gamma(delta);
+        let link = self.parameters.link;
+        self.fitted = Some(Ellipsoid::new(link, self.estimate.clone(), v, scale));
     }
 }

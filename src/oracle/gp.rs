@@ -12,7 +12,7 @@ use std::f64::consts::PI;
 
 use super::posterior::Posterior;
 use super::{Bounds, LabeledData, Oracle};
-use crate::model::{Context, Instance, Kernel, KernelSpec};
+use crate::task::{Context, Kernel, KernelSpec, Task};
 
 /// Parameters of the oracle; those that are set are positive.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,15 +39,15 @@ pub struct GaussianProcess {
 }
 
 impl GaussianProcess {
-    /// An oracle for the actions and the finite contexts of an instance; `kernel` is the checked kernel of the
+    /// An oracle for the actions and the finite contexts of an task; `kernel` is the checked kernel of the
     /// parameters.
-    pub fn new(instance: &Instance, kernel: Kernel, parameters: &GpParameters) -> Self {
-        let contexts = instance.contexts().support().len();
+    pub fn new(task: &Task, kernel: Kernel, parameters: &GpParameters) -> Self {
+        let contexts = task.support().len();
         Self {
             beta: parameters.beta,
             radius_scale: parameters.radius_scale,
-            pairs: (contexts * (instance.actions() + 1)) as f64,
-            posterior: Posterior::new(instance, kernel, parameters.lambda),
+            pairs: (contexts * (task.actions() + 1)) as f64,
+            posterior: Posterior::new(task, kernel, parameters.lambda),
             radius: 0.0,
         }
     }

@@ -11,7 +11,7 @@
 
 use super::posterior::Posterior;
 use super::{Bounds, LabeledData, Oracle};
-use crate::model::{Context, Instance, Kernel, KernelSpec};
+use crate::task::{Context, Kernel, KernelSpec, Task};
 
 /// Parameters of the oracle; those that are set are positive, and lambda is above 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,10 +39,10 @@ pub struct KernelOracle {
 }
 
 impl KernelOracle {
-    /// An oracle for the actions and features of an instance and a study of `episodes` episodes; `kernel` is the
+    /// An oracle for the actions and features of an task and a study of `episodes` episodes; `kernel` is the
     /// checked kernel of the parameters.
     pub fn new(
-        instance: &Instance,
+        task: &Task,
         kernel: Kernel,
         parameters: &KernelParameters,
         episodes: usize,
@@ -52,7 +52,7 @@ impl KernelOracle {
             norm_bound: parameters.norm_bound,
             beta: parameters.beta,
             radius_scale: parameters.radius_scale,
-            posterior: Posterior::new(instance, kernel, lambda),
+            posterior: Posterior::new(task, kernel, lambda),
             radius: 0.0,
         }
     }

@@ -1,30 +1,42 @@
 //! The clairvoyant oracle: ucb = lcb = rho. It turns the learner into the estimator of opt of Section 3.4.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::{Bounds, LabeledData, Oracle};
-use crate::model::{Context, Instance};
+use crate::task::Context;
+
+/// The conversion probabilities themselves. A simulation has them; whoever else knows them may hand them over.
+pub trait Truth: Debug + Send + Sync {
+    /// rho(theta, a) of a non-null action.
+    fn rho(&self, context: &Context, action: usize) -> f64;
+
+    /// Whether rho depends on the step beyond the context.
+    fn depends_on_step(&self) -> bool {
+        false
+    }
+}
 
 /// Knows the truth, from the first fit on.
 #[derive(Debug, Clone)]
 pub struct Known {
-    instance: Arc<Instance>,
+    truth: Arc<dyn Truth>,
     fitted: bool,
 }
 
 impl Known {
-    /// The oracle of an instance. As any other it says (0, 1) until its first fit.
-    pub fn new(instance: Arc<Instance>) -> Self {
+    /// As any other oracle it says (0, 1) until its first fit.
+    pub fn new(truth: Arc<dyn Truth>) -> Self {
         Self {
-            instance,
+            truth,
             fitted: false,
         }
     }
 
     /// An oracle that knows rho at once, for plans made without learning.
-    pub fn fitted(instance: Arc<Instance>) -> Self {
+    pub fn fitted(truth: Arc<dyn Truth>) -> Self {
         Self {
-            instance,
+            truth,
             fitted: true,
         }
     }
@@ -38,7 +50,7 @@ impl Oracle for Known {
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
         for (a, bounds) in out.iter_mut().enumerate() {
             *bounds = if self.fitted {
-                Bounds::around(self.instance.rho(context, a + 1), 0.0)
+                Bounds::around(self.truth.rho(context, a + 1), 0.0)
             } else {
                 Bounds::UNKNOWN
             };
@@ -48,7 +60,7 @@ impl Oracle for Known {
     fn estimate(&self, context: &Context, out: &mut [f64]) {
         for (a, estimate) in out.iter_mut().enumerate() {
             *estimate = if self.fitted {
-                self.instance.rho(context, a + 1)
+                self.truth.rho(context, a + 1)
             } else {
                 0.5
             };
@@ -56,6 +68,6 @@ impl Oracle for Known {
     }
 
     fn depends_on_step(&self) -> bool {
-        self.instance.conversion().depends_on_step()
+        self.truth.depends_on_step()
     }
 }

@@ -15,9 +15,10 @@ use nalgebra::{DMatrix, DVector};
 use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::regression::Regression;
+use super::sigmoids::sigmoid;
 use super::{LabeledData, newton, projection};
 use crate::dp::Link;
-use crate::model::{Instance, sigmoid};
+use crate::task::Task;
 
 /// Parameters of the oracle, all positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,8 +45,8 @@ impl Default for LogisticParameters {
 }
 
 /// f'(q), kept away from 0 where features are so long that it would vanish.
-pub(super) fn least_slope(instance: &Instance) -> f64 {
-    let q = instance.phi_norm_max();
+pub(super) fn least_slope(task: &Task) -> f64 {
+    let q = task.phi_norm_max();
     (sigmoid(q) * sigmoid(-q)).max(1e-100)
 }
 
@@ -61,13 +62,13 @@ pub struct Logistic {
 }
 
 impl Logistic {
-    /// An oracle for the actions and features of an instance.
-    pub fn new(instance: &Instance, parameters: LogisticParameters) -> Self {
-        let d = instance.phi_dimension();
+    /// An oracle for the actions and features of an task.
+    pub fn new(task: &Task, parameters: LogisticParameters) -> Self {
+        let d = task.phi_dimension();
         Self {
             parameters,
-            kappa: parameters.kappa.unwrap_or(least_slope(instance)),
-            action_values: instance.application().action_values().to_vec(),
+            kappa: parameters.kappa.unwrap_or(least_slope(task)),
+            action_values: task.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),
             fitted: None,
@@ -88,21 +89,24 @@ impl Logistic {
 impl Regression for Logistic {
     fn refit(&mut self, data: &LabeledData, delta: f64) {
         self.design.take_in(data, &self.action_values);
-        if data.is_empty() {
-            return;
+        if !data.is_empty() {
+            // The estimate of the data so far is a good start for a little more data.
+            let start = self.estimate.clone();
+            self.estimate = newton::fit(&self.design, self.parameters.lambda, start);
+            self.conclude(delta);
         }
-        let d = self.design.dimension();
-        let lambda = self.parameters.lambda;
-        // The estimate of the data so far is a good start for a little more data.
-        self.estimate = newton::fit(&self.design, lambda, self.estimate.clone());
-        let mu = if self.estimate.norm() > 1.0 {
-            projection::project(&self.design, lambda, &self.estimate)
-        } else {
-            self.estimate.clone()
-        };
-        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
-        let scale = self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt();
-        self.fitted = Some(Ellipsoid::new(Link::Logistic, mu, v, scale));
+    }
+
+    fn start(&self) -> &[f64] {
+        self.estimate.as_slice()
+    }
+
+    fn resume(&mut self, data: &LabeledData, delta: f64, estimate: &[f64]) {
+        self.design.take_in(data, &self.action_values);
+        self.estimate.copy_from_slice(estimate);
+        if !data.is_empty() {
+            self.conclude(delta);
+        }
     }
 
     fn action_values(&self) -> &[f64] {
@@ -111,5 +115,21 @@ impl Regression for Logistic {
 
     fn fitted(&self) -> Option<&Ellipsoid> {
         self.fitted.as_ref()
+    }
+}
+
+impl Logistic {
+    /// The bounds around the estimate, or around its projection.
+    fn conclude(&mut self, delta: f64) {
+        let d = self.design.dimension();
+        let lambda = self.parameters.lambda;
+        let mu = if self.estimate.norm() > 1.0 {
+            projection::project(&self.design, lambda, &self.estimate)
+        } else {
+            self.estimate.clone()
+        };
+        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
+        let scale = self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt();
+        self.fitted = Some(Ellipsoid::new(Link::Logistic, mu, v, scale));
     }
 }

@@ -2,6 +2,7 @@
 //! lcb <= rho <= ucb for every (context, action), all at once with probability at least 1 - delta.
 
 mod armed;
+mod coupled;
 mod data;
 mod design;
 mod ellipsoid;
@@ -25,18 +26,21 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::dp::{BoundParameters, BoundSource, Coefficients, ContextSample};
-use crate::model::Context;
+use crate::error::Invalid;
+use crate::task::Context;
 
 pub use armed::Armed;
+pub use coupled::Coupled;
 pub use data::{LabeledData, Observation};
 pub use glm::{Glm, GlmParameters};
 pub use gp::{GaussianProcess, GpParameters};
 pub use kernel::{KernelOracle, KernelParameters};
-pub use known::Known;
+pub use known::{Known, Truth};
 pub use logistic::{Logistic, LogisticParameters};
 pub use neural::{Neural, NeuralParameters};
 pub use newton::penalised_logistic_mle;
 pub use projection::project_onto_unit_ball;
+pub use sigmoids::sigmoid;
 pub use spec::{OracleConfig, OracleSpec};
 
 /// An interval that holds rho with confidence: 0 <= lcb <= ucb <= 1.
@@ -72,8 +76,28 @@ pub trait Oracle: BoundSource {
     /// Bounds of all non-null actions in one context; `out[a - 1]` belongs to action `a`.
     fn bounds(&self, context: &Context, out: &mut [Bounds]);
 
+    /// The interval that holds rho with confidence, where [`Oracle::bounds`] says something else to a planner.
+    fn interval(&self, context: &Context, out: &mut [Bounds]) {
+        self.bounds(context, out);
+    }
+
     /// Point estimates of rho, in [0, 1], laid out as in [`Oracle::bounds`]; 1/2 where nothing is known.
     fn estimate(&self, context: &Context, out: &mut [f64]);
+
+    /// Numbers that a fit on the same data would not give again to the bit, such as where an iteration starts.
+    fn save(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Takes up the state after a fit on `data` at `delta`, with what [`Oracle::save`] kept of it; the oracle has no data yet.
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        if !saved.is_empty() {
+            let found = format!("{} numbers of an oracle", saved.len());
+            return Err(Invalid::new("state", found, "a state of the same oracle"));
+        }
+        self.fit(data, delta);
+        Ok(())
+    }
 
     /// The context belongs to the sample and will be asked for at every plan: an oracle with costly bounds may keep
     /// what it needs for it.
@@ -99,6 +123,12 @@ pub trait Oracle: BoundSource {
                 (*ucb, *lcb) = (bounds.ucb, bounds.lcb);
             }
         }
+    }
+
+    /// Whether bounds hold at all times at once, on data collected by whatever rule: they are then asked for at one and
+    /// the same delta throughout. Others are asked for at delta / t^2 in episode t.
+    fn anytime(&self) -> bool {
+        false
     }
 
     /// Whether bounds depend on the step beyond the context.

@@ -16,7 +16,7 @@ use rand::rngs::ChaCha8Rng;
 
 use super::network::Network;
 use super::{Bounds, LabeledData, Oracle};
-use crate::model::{Context, Instance};
+use crate::task::{Context, Task};
 
 /// Parameters of the oracle: numbers positive, the width even, the depth at least 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,9 +100,9 @@ pub struct Neural {
 }
 
 impl Neural {
-    /// An oracle for the actions and features of an instance; `start` draws w_0.
-    pub fn new(instance: &Instance, parameters: NeuralParameters, mut start: ChaCha8Rng) -> Self {
-        let scale: Vec<f64> = instance
+    /// An oracle for the actions and features of an task; `start` draws w_0.
+    pub fn new(task: &Task, parameters: NeuralParameters, mut start: ChaCha8Rng) -> Self {
+        let scale: Vec<f64> = task
             .phi_sizes()
             .iter()
             .map(|size| if *size > 0.0 { 1.0 / size } else { 0.0 })
@@ -118,7 +118,7 @@ impl Neural {
         };
         Self {
             parameters,
-            action_values: instance.application().action_values().to_vec(),
+            action_values: task.application().action_values().to_vec(),
             scale,
             weights: network.start().clone(),
             network,

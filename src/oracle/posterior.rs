@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::design::dot;
 use super::{Bounds, LabeledData};
-use crate::model::{Instance, Kernel};
+use crate::task::{Kernel, Task};
 
 /// Data taken in, and columns kept.
 #[derive(Debug, Clone)]
@@ -64,12 +64,12 @@ impl Column {
 }
 
 impl Posterior {
-    /// No data yet. `kernel` is made for phi of the instance; `lambda` is positive.
-    pub fn new(instance: &Instance, kernel: Kernel, lambda: f64) -> Self {
+    /// No data yet. `kernel` is made for phi of the task; `lambda` is positive.
+    pub fn new(task: &Task, kernel: Kernel, lambda: f64) -> Self {
         Self {
             kernel,
             lambda,
-            action_values: instance.application().action_values().to_vec(),
+            action_values: task.application().action_values().to_vec(),
             inputs: Vec::new(),
             factor: Vec::new(),
             whitened: Vec::new(),

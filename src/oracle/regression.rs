@@ -6,12 +6,19 @@ use std::ops::Range;
 use super::ellipsoid::Ellipsoid;
 use super::{Bounds, LabeledData, Oracle};
 use crate::dp::{BoundParameters, ContextSample};
-use crate::model::Context;
+use crate::error::Invalid;
+use crate::task::Context;
 
 /// A regression on phi = (theta, action value).
 pub(super) trait Regression: Debug + Send + Sync {
     /// Learns from all of `data` at confidence `delta`.
     fn refit(&mut self, data: &LabeledData, delta: f64);
+
+    /// The estimate, from which the next fit starts.
+    fn start(&self) -> &[f64];
+
+    /// Takes up an estimate that was found for all of `data` at confidence `delta`.
+    fn resume(&mut self, data: &LabeledData, delta: f64, estimate: &[f64]);
 
     /// The last entry of phi, by action.
     fn action_values(&self) -> &[f64];
@@ -37,6 +44,19 @@ impl<R: Regression> Oracle for R {
             Some(fitted) => fitted.estimate(context.features, self.action_values(), out),
             None => out.fill(0.5),
         }
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.start().to_vec()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        if saved.len() != self.start().len() || saved.iter().any(|x| !x.is_finite()) {
+            let found = format!("{} numbers of an oracle", saved.len());
+            return Err(Invalid::new("state", found, "a state of the same oracle"));
+        }
+        self.resume(data, delta, saved);
+        Ok(())
     }
 
     fn bulk_bounds(

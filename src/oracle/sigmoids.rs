@@ -53,10 +53,19 @@ fn exp_of_negative(x: f64) -> f64 {
     series * power
 }
 
+/// f(w) = 1 / (1 + exp(-w)), without overflow.
+pub fn sigmoid(w: f64) -> f64 {
+    if w >= 0.0 {
+        1.0 / (1.0 + (-w).exp())
+    } else {
+        let e = w.exp();
+        e / (1.0 + e)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::sigmoids;
-    use crate::model::sigmoid;
+    use super::{sigmoid, sigmoids};
 
     #[test]
     fn agrees_with_the_logistic_function() {
@@ -74,5 +83,15 @@ mod tests {
         sigmoids(&mut far);
         assert!(far[0] == 1.0 && far[2] == 1.0 && far[4] == 0.5);
         assert!(far[1] < 1e-300 && far[3] < 1e-300);
+    }
+
+    #[test]
+    fn sigmoid_neither_overflows_nor_leaves_the_unit_interval() {
+        assert_eq!(sigmoid(0.0), 0.5);
+        assert_eq!(sigmoid(-1e6), 0.0);
+        assert_eq!(sigmoid(1e6), 1.0);
+        let (low, high) = (sigmoid(-40.0), sigmoid(40.0));
+        assert!(low > 0.0 && low < 1e-17 && high <= 1.0);
+        approx::assert_relative_eq!(sigmoid(-1.5) + sigmoid(1.5), 1.0, epsilon = 1e-15);
     }
 }

@@ -6,10 +6,10 @@ use rand::rngs::ChaCha8Rng;
 
 use super::{
     Armed, GaussianProcess, Glm, GlmParameters, GpParameters, KernelOracle, KernelParameters,
-    Known, Logistic, LogisticParameters, Neural, NeuralParameters, Oracle,
+    Known, Logistic, LogisticParameters, Neural, NeuralParameters, Oracle, Truth,
 };
-use crate::error::Invalid;
-use crate::model::{Instance, Kernel, KernelSpec};
+use crate::error::{Invalid, shown};
+use crate::task::{Kernel, KernelSpec, Task};
 
 /// An oracle and its parameters, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,21 +45,30 @@ pub struct OracleConfig {
     kernel: Option<Kernel>,
 }
 
+/// Parameters beyond this, or below its inverse, would switch learning off or lose all digits.
+const PARAMETER_LIMIT: f64 = 1e12;
+
 /// The most weights of a network whose Z is kept whole: 32 MiB of it.
 const FULL_LIMIT: usize = 2048;
 
 impl OracleSpec {
-    /// Checks the parameters for an instance; `field` is the oracle's place in the study.
-    pub fn check(&self, field: &str, instance: &Instance) -> Result<OracleConfig, Invalid> {
+    /// Checks the parameters for an task; `field` is the oracle's place in the study.
+    pub fn check(&self, field: &str, task: &Task) -> Result<OracleConfig, Invalid> {
         let at_least = |name: &str, value: f64, above: f64| {
-            if value.is_finite() && value > above {
+            if value > above && (1.0 / PARAMETER_LIMIT..=PARAMETER_LIMIT).contains(&value) {
                 return Ok(());
             }
             let accepted = match above {
                 0.0 => "a positive number".to_string(),
                 _ => format!("a number above {above}"),
             };
-            Err(Invalid::new(format!("{field}.{name}"), value, accepted))
+            let accepted =
+                format!("{accepted}, of a size up to {PARAMETER_LIMIT:e} and not below 1e-12");
+            Err(Invalid::new(
+                format!("{field}.{name}"),
+                shown(value),
+                accepted,
+            ))
         };
         let positive = |name: &str, value: f64| at_least(name, value, 0.0);
         let optional = |name: &str, value: Option<f64>| value.map_or(Ok(()), |x| positive(name, x));
@@ -87,7 +96,7 @@ impl OracleSpec {
                 positive("radius_scale", parameters.radius_scale)?;
             }
             Self::Gp(parameters) => {
-                if !instance.contexts().is_finite() {
+                if !task.is_finite() {
                     return Err(Invalid::new(
                         format!("{field}.kind"),
                         "gp with a continuous context law",
@@ -108,13 +117,13 @@ impl OracleSpec {
                     return Err(Invalid::new(field, parameters.step_size, "at most 100"));
                 }
                 positive("radius_scale", parameters.radius_scale)?;
-                parameters.check_shape(field, instance)?;
+                parameters.check_shape(field, task)?;
             }
             Self::Known => {}
         }
         let kernel = self
             .kernel()
-            .map(|kernel| kernel.check(&format!("{field}.kernel"), instance.phi_dimension()));
+            .map(|kernel| kernel.check(&format!("{field}.kernel"), task.phi_dimension()));
         Ok(OracleConfig {
             spec: self.clone(),
             kernel: kernel.transpose()?,
@@ -131,12 +140,12 @@ impl OracleSpec {
 }
 
 impl NeuralParameters {
-    fn check_shape(&self, field: &str, instance: &Instance) -> Result<(), Invalid> {
+    fn check_shape(&self, field: &str, task: &Task) -> Result<(), Invalid> {
         if self.width == 0 || self.width % 2 == 1 {
             let accepted = "an even number from 2, because units come in pairs";
             return Err(Invalid::new(format!("{field}.width"), self.width, accepted));
         }
-        let inputs = instance.phi_dimension() + 1;
+        let inputs = task.phi_dimension() + 1;
         let weights = self.width * (inputs + (self.depth - 2) * self.width + 1);
         if self.full && weights > FULL_LIMIT {
             return Err(Invalid::new(
@@ -150,33 +159,41 @@ impl NeuralParameters {
 }
 
 impl OracleConfig {
-    /// An oracle without data for an instance and a study of `episodes` episodes; `start` draws what it starts from.
+    /// An oracle without data for a study of `episodes` episodes; `start` draws what it starts from. `known` needs the
+    /// truth, and is refused where that is not to be had.
     pub fn build(
         &self,
-        instance: &Arc<Instance>,
+        task: &Task,
         episodes: usize,
         start: ChaCha8Rng,
-    ) -> Box<dyn Oracle> {
-        let actions = instance.actions();
+        truth: Option<&Arc<dyn Truth>>,
+    ) -> Result<Box<dyn Oracle>, Invalid> {
+        let actions = task.actions();
         let kernel = || self.kernel.clone().expect("checked with the oracle");
-        match &self.spec {
+        Ok(match &self.spec {
             OracleSpec::Armed { radius_scale } => {
                 Box::new(Armed::stationary(actions, *radius_scale))
             }
             OracleSpec::ArmedByStep { radius_scale } => {
-                Box::new(Armed::by_step(actions, instance.horizon(), *radius_scale))
+                Box::new(Armed::by_step(actions, task.horizon(), *radius_scale))
             }
-            OracleSpec::Glm(parameters) => Box::new(Glm::new(instance, *parameters, episodes)),
-            OracleSpec::Logistic(parameters) => Box::new(Logistic::new(instance, *parameters)),
+            OracleSpec::Glm(parameters) => Box::new(Glm::new(task, *parameters, episodes)),
+            OracleSpec::Logistic(parameters) => Box::new(Logistic::new(task, *parameters)),
             OracleSpec::Kernel(parameters) => {
-                Box::new(KernelOracle::new(instance, kernel(), parameters, episodes))
+                Box::new(KernelOracle::new(task, kernel(), parameters, episodes))
             }
             OracleSpec::Gp(parameters) => {
-                Box::new(GaussianProcess::new(instance, kernel(), parameters))
+                Box::new(GaussianProcess::new(task, kernel(), parameters))
             }
-            OracleSpec::Neural(parameters) => Box::new(Neural::new(instance, *parameters, start)),
-            OracleSpec::Known => Box::new(Known::new(Arc::clone(instance))),
-        }
+            OracleSpec::Neural(parameters) => Box::new(Neural::new(task, *parameters, start)),
+            OracleSpec::Known => match truth {
+                Some(truth) => Box::new(Known::new(Arc::clone(truth))),
+                None => {
+                    let accepted = "an oracle that learns, where the truth is not known";
+                    return Err(Invalid::new("oracle.kind", "known", accepted));
+                }
+            },
+        })
     }
 
     /// Its kind, as study files name it.
@@ -194,14 +211,14 @@ impl OracleConfig {
     }
 
     /// A generous estimate of the bytes it holds after so many observations, with so many contexts watched.
-    pub fn bytes(&self, instance: &Instance, observations: usize, watched: usize) -> usize {
+    pub fn bytes(&self, task: &Task, observations: usize, watched: usize) -> usize {
         match self.spec {
             OracleSpec::Kernel(_) | OracleSpec::Gp(_) => {
-                let contexts = match instance.contexts().is_finite() {
-                    true => watched.min(instance.contexts().support().len()),
+                let contexts = match task.is_finite() {
+                    true => watched.min(task.support().len()),
                     false => watched,
                 };
-                8 * observations * (observations / 2 + contexts * instance.actions())
+                8 * observations * (observations / 2 + contexts * task.actions())
             }
             _ => 0,
         }

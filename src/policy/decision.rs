@@ -1,8 +1,8 @@
 //! One decision: equation (3) of the paper, with the tie rule.
 
 use crate::dp::{Coefficients, ContextSample, ValueTable};
-use crate::model::{Context, Instance};
 use crate::oracle::{Bounds, Oracle};
+use crate::task::{Context, Task};
 
 /// A later action must beat an earlier one by this share of r_max, so that 32-bit and 64-bit tables choose alike.
 const TIE_SHARE: f64 = 1e-6;
@@ -68,7 +68,7 @@ impl Decider {
     /// The action for a context that has arrived with `budget` units left.
     pub fn choose(
         &mut self,
-        instance: &Instance,
+        task: &Task,
         oracle: &dyn Oracle,
         u_hat: &ValueTable,
         context: &Context,
@@ -76,15 +76,15 @@ impl Decider {
     ) -> usize {
         oracle.bounds(context, &mut self.bounds);
         let offers = self.bounds.iter().enumerate().map(|(a, bounds)| {
-            let reward = instance.reward(context, a + 1);
+            let reward = task.reward(context, a + 1);
             let (gain, lcb) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
-            (gain, lcb, reward, instance.cost(context, a + 1))
+            (gain, lcb, reward, task.cost(context, a + 1))
         });
         best_action(
             offers,
             u_hat.row(context.step + 1),
             budget,
-            instance.reward_max(),
+            task.reward_max(),
         )
     }
 }

@@ -8,12 +8,12 @@ use rand::rngs::ChaCha8Rng;
 
 use super::{Plan, Policy};
 use crate::fluid::{FluidPlan, Hull};
-use crate::model::{Context, Instance};
+use crate::task::{Context, Task};
 
 /// The fluid policy in one replication.
 #[derive(Debug)]
 pub struct Fluid {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     plan: Arc<FluidPlan>,
     resolve: bool,
     rng: ChaCha8Rng,
@@ -23,14 +23,9 @@ pub struct Fluid {
 
 impl Fluid {
     /// With `resolve` the program is solved anew at every step.
-    pub fn new(
-        instance: Arc<Instance>,
-        plan: Arc<FluidPlan>,
-        resolve: bool,
-        rng: ChaCha8Rng,
-    ) -> Self {
+    pub fn new(task: Arc<Task>, plan: Arc<FluidPlan>, resolve: bool, rng: ChaCha8Rng) -> Self {
         Self {
-            instance,
+            task,
             plan,
             resolve,
             rng,
@@ -53,7 +48,7 @@ impl Policy for Fluid {
         };
         let mix = self.plan.mix(context, from, units, &mut self.hull);
         let action = mix.draw(&mut self.rng);
-        if action > 0 && self.instance.feasible(context, action, budget) {
+        if action > 0 && self.task.feasible(context, action, budget) {
             action
         } else {
             0

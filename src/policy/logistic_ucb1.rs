@@ -21,13 +21,13 @@ use rand::rngs::ChaCha8Rng;
 use super::Policy;
 use crate::dp::ContextSample;
 use crate::fluid::{Cut, Program, Search, Ties};
-use crate::model::{Context, Instance};
 use crate::oracle::{LabeledData, Oracle};
+use crate::task::{Context, Task};
 
 /// Logistic-UCB1 in one replication.
 #[derive(Debug)]
 pub struct LogisticUcb1 {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     oracle: Box<dyn Oracle>,
     delta: f64,
     budget_correction: f64,
@@ -52,16 +52,16 @@ pub struct LogisticUcb1 {
 impl LogisticUcb1 {
     /// Without data; bounds hold with confidence `delta` at every step.
     pub fn new(
-        instance: Arc<Instance>,
+        task: Arc<Task>,
         oracle: Box<dyn Oracle>,
         delta: f64,
         budget_correction: f64,
         rng: ChaCha8Rng,
     ) -> Self {
         Self {
-            data: LabeledData::new(instance.contexts().dimension()),
-            contexts: ContextSample::new(&instance, oracle.depends_on_step()),
-            instance,
+            data: LabeledData::new(task.dimension()),
+            contexts: ContextSample::new(&task, oracle.depends_on_step()),
+            task,
             oracle,
             delta,
             budget_correction,
@@ -80,8 +80,7 @@ impl LogisticUcb1 {
 
     /// Counts a context; returns its entry.
     fn meet(&mut self, context: &Context) -> usize {
-        self.contexts
-            .append(&self.instance, std::iter::once(*context));
+        self.contexts.append(&self.task, std::iter::once(*context));
         let entry = self
             .contexts
             .arrivals()
@@ -138,7 +137,7 @@ impl LogisticUcb1 {
 
     /// Solves the program at step `step` (0-based) of the episode.
     fn solve(&mut self, step: usize) -> Cut {
-        let horizon = self.instance.horizon();
+        let horizon = self.task.horizon();
         let steps = ((self.episode - 1) * horizon + step + 1) as f64;
         let per_step = (f64::from(self.b_t) - self.budget_correction).max(0.0) / horizon as f64;
         let mut search = self.search;
@@ -157,15 +156,15 @@ impl Policy for LogisticUcb1 {
 
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         let entry = self.meet(context);
-        let feasible = |a: usize| self.instance.feasible(context, a, budget);
-        if !(1..=self.instance.actions()).any(feasible) {
+        let feasible = |a: usize| self.task.feasible(context, a, budget);
+        if !(1..=self.task.actions()).any(feasible) {
             return 0;
         }
         self.refit();
         let cut = self.solve(context.step);
         let mix = self.program().mix(&cut, entry);
         let action = mix.draw(&mut self.rng);
-        if action > 0 && self.instance.feasible(context, action, budget) {
+        if action > 0 && self.task.feasible(context, action, budget) {
             action
         } else {
             0

@@ -2,53 +2,111 @@
 
 use std::sync::Arc;
 
-use super::{Decider, Plan, Policy, ReservedEpisodes};
+use super::{Decider, LearnerConfig, Plan, Policy};
 use crate::dp::{ContextSample, PlanRequest, ValueTable};
-use crate::model::{Context, ContextRows, EpisodeContexts, Instance};
 use crate::oracle::{LabeledData, Oracle};
+use crate::task::{Context, ContextRows, EpisodeContexts, Task};
 
-/// The learner of one replication.
+/// The learner of one replication, or of one real decision maker.
 #[derive(Debug)]
 pub struct MimicOptDp {
-    instance: Arc<Instance>,
-    oracle: Box<dyn Oracle>,
+    pub(super) task: Arc<Task>,
+    pub(super) oracle: Box<dyn Oracle>,
     delta: f64,
-    reserved: ReservedEpisodes,
-    episode: usize,
-    s_t: ContextSample,
-    d_t: LabeledData,
-    u_hat: ValueTable,
+    config: LearnerConfig,
+    pub(super) episode: usize,
+    pub(super) s_t: ContextSample,
+    pub(super) d_t: LabeledData,
+    /// Observations at the last fit, and the episode it was made for; 0 where there was none.
+    pub(super) fitted: usize,
+    pub(super) fitted_for: usize,
+    pub(super) u_hat: ValueTable,
     decider: Decider,
 }
 
 impl MimicOptDp {
-    /// A learner with the unlabeled rows `s_1` (possibly none), u_hat = 0, ucb = 1, lcb = 0.
-    ///
-    /// `reserved` must be made for as many initial rows as `s_1` holds.
+    /// A learner without data: u_hat = 0, ucb = 1, lcb = 0.
     pub fn new(
-        instance: Arc<Instance>,
-        mut oracle: Box<dyn Oracle>,
+        task: Arc<Task>,
+        oracle: Box<dyn Oracle>,
         delta: f64,
-        reserved: ReservedEpisodes,
-        s_1: Option<&ContextRows>,
+        config: LearnerConfig,
     ) -> Self {
-        let split = oracle.depends_on_step() || instance.conversion().depends_on_step();
-        let mut s_t = ContextSample::new(&instance, split);
-        if let Some(rows) = s_1 {
-            s_t.append_rows(&instance, rows);
-            (0..s_t.len()).for_each(|entry| oracle.watch(&s_t.context(entry)));
-        }
         Self {
-            d_t: LabeledData::new(instance.contexts().dimension()),
-            u_hat: ValueTable::zeros(instance.horizon(), instance.budgets().max()),
-            decider: Decider::new(instance.actions()),
+            s_t: ContextSample::new(&task, oracle.depends_on_step()),
+            d_t: LabeledData::new(task.dimension()),
+            u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            decider: Decider::new(task.actions()),
             episode: 1,
-            instance,
+            fitted: 0,
+            fitted_for: 0,
+            task,
             oracle,
             delta,
-            reserved,
-            s_t,
+            config,
         }
+    }
+
+    /// Takes in unlabeled rows, which must be contexts of the task.
+    pub fn add_rows(&mut self, rows: &ContextRows) {
+        let known = self.s_t.len();
+        self.s_t.append_rows(&self.task, rows);
+        for entry in known..self.s_t.len() {
+            self.oracle.watch(&self.s_t.context(entry));
+        }
+    }
+
+    /// Takes in the contexts of an episode.
+    pub fn add_contexts(&mut self, contexts: &EpisodeContexts) {
+        self.s_t.append(&self.task, contexts.iter());
+        for context in contexts.iter() {
+            self.oracle.watch(&context);
+        }
+    }
+
+    /// Takes in a labeled observation of a non-null action.
+    pub fn add_observation(&mut self, context: &Context, action: usize, converted: bool) {
+        self.d_t.push(context, action, converted);
+    }
+
+    /// Fits the oracle to all labeled data for use in episode `t` (1-based): at delta_t = delta / t^2, or at delta where
+    /// the oracle's bounds hold at all times at once.
+    pub fn fit(&mut self, t: usize) {
+        self.oracle.fit(&self.d_t, self.delta_of(t));
+        self.fitted = self.d_t.len();
+        self.fitted_for = t;
+    }
+
+    pub(super) fn delta_of(&self, t: usize) -> f64 {
+        match self.oracle.anytime() {
+            true => self.delta,
+            false => self.delta / (t as f64).powi(2),
+        }
+    }
+
+    /// What the learner believes of conversion.
+    pub fn oracle(&self) -> &dyn Oracle {
+        self.oracle.as_ref()
+    }
+
+    /// u_hat of the plan in force.
+    pub fn u_hat(&self) -> &ValueTable {
+        &self.u_hat
+    }
+
+    /// d_t.
+    pub fn observations(&self) -> &LabeledData {
+        &self.d_t
+    }
+
+    /// s_t.
+    pub fn contexts(&self) -> &ContextSample {
+        &self.s_t
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> &LearnerConfig {
+        &self.config
     }
 }
 
@@ -60,26 +118,24 @@ impl Policy for MimicOptDp {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         let oracle = self.oracle.as_ref();
         self.decider
-            .choose(&self.instance, oracle, &self.u_hat, context, budget)
+            .choose(&self.task, oracle, &self.u_hat, context, budget)
     }
 
     fn observe(&mut self, context: &Context, action: usize, converted: bool) {
-        if action > 0 && !self.reserved.contains(self.episode) {
-            self.d_t.push(context, action, converted);
+        if action > 0 && !self.config.is_reserved(self.episode) {
+            self.add_observation(context, action, converted);
         }
     }
 
     fn learn(&mut self, contexts: &EpisodeContexts) -> bool {
         let t = self.episode;
-        if self.reserved.contains(t) {
-            self.s_t.append(&self.instance, contexts.iter());
-            contexts
-                .iter()
-                .for_each(|context| self.oracle.watch(&context));
+        if self.config.teaches_contexts(t) {
+            self.add_contexts(contexts);
+        }
+        if self.config.is_reserved(t) || !self.config.is_worth_a_plan(self.d_t.len(), self.fitted) {
             return false;
         }
-        let delta_next = self.delta / ((t + 1) as f64).powi(2);
-        self.oracle.fit(&self.d_t, delta_next);
+        self.fit(t + 1);
         true
     }
 
@@ -88,7 +144,7 @@ impl Policy for MimicOptDp {
             sample: &self.s_t,
             source: self.oracle.as_ref(),
             budget_max: self.u_hat.budget_max(),
-            reward_max: self.instance.reward_max(),
+            reward_max: self.task.reward_max(),
         })
     }
 

@@ -1,11 +1,15 @@
 //! Algorithm 1 and what it is compared with. A policy sees contexts and outcomes of one replication, never the truth
 //! (but for the clairvoyant and the fluid policy).
 
+mod advance;
 mod decision;
 mod fluid;
+mod learner_spec;
 mod logistic_ucb1;
+mod make;
 mod mimic_opt_dp;
 mod reserved;
+mod saved;
 mod simple;
 mod spec;
 mod square_cbwk;
@@ -14,16 +18,20 @@ use std::fmt::Debug;
 
 use crate::dp::{PlanRequest, ValueTable};
 use crate::fluid::FluidPlan;
-use crate::model::{Context, EpisodeContexts};
 use crate::oracle::Oracle;
+use crate::task::{Context, EpisodeContexts};
 
+pub use advance::{Turn, learn, replan};
 pub use decision::{Decider, best_action, best_entry_action};
 pub use fluid::Fluid;
+pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
 pub use logistic_ucb1::LogisticUcb1;
+pub use make::{MakePolicy, Setting, Start};
 pub use mimic_opt_dp::MimicOptDp;
 pub use reserved::ReservedEpisodes;
+pub use saved::SavedLearner;
 pub use simple::{Clairvoyant, Fixed, Myopic, Random};
-pub use spec::{InitialRows, PolicyConfig, PolicySpec, PolicyStreams, Workplace};
+pub use spec::{InitialRows, PolicyConfig, PolicySpec};
 pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
 
 /// A policy of one replication.

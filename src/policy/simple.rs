@@ -7,13 +7,13 @@ use rand::rngs::ChaCha8Rng;
 
 use super::{Decider, Plan, Policy};
 use crate::dp::ValueTable;
-use crate::model::{Context, EpisodeContexts, Instance};
-use crate::oracle::{Known, LabeledData, Oracle};
+use crate::oracle::{Known, LabeledData, Oracle, Truth};
+use crate::task::{Context, EpisodeContexts, Task};
 
 /// Knows rho and the context laws: plays the optimal policy.
 #[derive(Debug)]
 pub struct Clairvoyant {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     oracle: Known,
     optimum: Arc<ValueTable>,
     decider: Decider,
@@ -21,11 +21,11 @@ pub struct Clairvoyant {
 
 impl Clairvoyant {
     /// `optimum` is the value table of the true law (or its estimate, for continuous laws).
-    pub fn new(instance: Arc<Instance>, optimum: Arc<ValueTable>) -> Self {
+    pub fn new(task: Arc<Task>, truth: Arc<dyn Truth>, optimum: Arc<ValueTable>) -> Self {
         Self {
-            oracle: Known::fitted(Arc::clone(&instance)),
-            decider: Decider::new(instance.actions()),
-            instance,
+            oracle: Known::fitted(truth),
+            decider: Decider::new(task.actions()),
+            task,
             optimum,
         }
     }
@@ -34,7 +34,7 @@ impl Clairvoyant {
 impl Policy for Clairvoyant {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         self.decider
-            .choose(&self.instance, &self.oracle, &self.optimum, context, budget)
+            .choose(&self.task, &self.oracle, &self.optimum, context, budget)
     }
 
     fn plan(&self) -> Option<Plan<'_>> {
@@ -48,7 +48,7 @@ impl Policy for Clairvoyant {
 /// Maximises ucb * r and never looks ahead. Learns from every episode, at the same delta_t as the learner.
 #[derive(Debug)]
 pub struct Myopic {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     oracle: Box<dyn Oracle>,
     delta: f64,
     episode: usize,
@@ -59,13 +59,13 @@ pub struct Myopic {
 
 impl Myopic {
     /// A myopic learner without data.
-    pub fn new(instance: Arc<Instance>, oracle: Box<dyn Oracle>, delta: f64) -> Self {
+    pub fn new(task: Arc<Task>, oracle: Box<dyn Oracle>, delta: f64) -> Self {
         Self {
-            data: LabeledData::new(instance.contexts().dimension()),
-            no_future: ValueTable::zeros(instance.horizon(), instance.budgets().max()),
-            decider: Decider::new(instance.actions()),
+            data: LabeledData::new(task.dimension()),
+            no_future: ValueTable::zeros(task.horizon(), task.budget_max()),
+            decider: Decider::new(task.actions()),
             episode: 1,
-            instance,
+            task,
             oracle,
             delta,
         }
@@ -80,7 +80,7 @@ impl Policy for Myopic {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         let oracle = self.oracle.as_ref();
         self.decider
-            .choose(&self.instance, oracle, &self.no_future, context, budget)
+            .choose(&self.task, oracle, &self.no_future, context, budget)
     }
 
     fn observe(&mut self, context: &Context, action: usize, converted: bool) {
@@ -106,16 +106,16 @@ impl Policy for Myopic {
 /// Picks uniformly among the feasible actions, the null action included.
 #[derive(Debug)]
 pub struct Random {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     rng: ChaCha8Rng,
     feasible: Vec<usize>,
 }
 
 impl Random {
     /// Draws from its own random stream.
-    pub fn new(instance: Arc<Instance>, rng: ChaCha8Rng) -> Self {
+    pub fn new(task: Arc<Task>, rng: ChaCha8Rng) -> Self {
         Self {
-            instance,
+            task,
             rng,
             feasible: Vec::new(),
         }
@@ -126,9 +126,9 @@ impl Policy for Random {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         self.feasible.clear();
         self.feasible.push(0);
-        let actions = 1..=self.instance.actions();
+        let actions = 1..=self.task.actions();
         self.feasible
-            .extend(actions.filter(|&a| self.instance.feasible(context, a, budget)));
+            .extend(actions.filter(|&a| self.task.feasible(context, a, budget)));
         self.feasible[self.rng.random_range(0..self.feasible.len())]
     }
 
@@ -140,20 +140,20 @@ impl Policy for Random {
 /// Plays one action where it is feasible, the null action elsewhere.
 #[derive(Debug)]
 pub struct Fixed {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     action: usize,
 }
 
 impl Fixed {
     /// Always action number `action`.
-    pub fn new(instance: Arc<Instance>, action: usize) -> Self {
-        Self { instance, action }
+    pub fn new(task: Arc<Task>, action: usize) -> Self {
+        Self { task, action }
     }
 }
 
 impl Policy for Fixed {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
-        if self.action > 0 && self.instance.feasible(context, self.action, budget) {
+        if self.action > 0 && self.task.feasible(context, self.action, budget) {
             self.action
         } else {
             0

@@ -19,8 +19,8 @@ use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
 use super::Policy;
-use crate::model::{Context, EpisodeContexts, Instance};
 use crate::oracle::{LabeledData, Oracle};
+use crate::task::{Context, EpisodeContexts, Task};
 
 /// Settings of SquareCBwK; those that are set are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +36,7 @@ pub struct SquareSettings {
 /// SquareCBwK in one replication.
 #[derive(Debug)]
 pub struct SquareCbwk {
-    instance: Arc<Instance>,
+    task: Arc<Task>,
     oracle: Box<dyn Oracle>,
     delta: f64,
     settings: SquareSettings,
@@ -57,16 +57,16 @@ pub struct SquareCbwk {
 impl SquareCbwk {
     /// Without data. `delta` is what the oracle is fitted at; point estimates do not depend on it.
     pub fn new(
-        instance: Arc<Instance>,
+        task: Arc<Task>,
         oracle: Box<dyn Oracle>,
         delta: f64,
         settings: SquareSettings,
         rng: ChaCha8Rng,
     ) -> Self {
         Self {
-            data: LabeledData::new(instance.contexts().dimension()),
-            estimates: vec![0.0; instance.actions()],
-            instance,
+            data: LabeledData::new(task.dimension()),
+            estimates: vec![0.0; task.actions()],
+            task,
             oracle,
             delta,
             settings,
@@ -82,11 +82,11 @@ impl SquareCbwk {
     }
 
     fn horizon(&self) -> f64 {
-        self.instance.horizon() as f64
+        self.task.horizon() as f64
     }
 
     fn cost_max(&self) -> f64 {
-        f64::from(self.instance.application().cost_max())
+        f64::from(self.task.cost_max())
     }
 
     /// B_t / (cost_max H), the scaled budget per step.
@@ -137,12 +137,12 @@ impl Policy for SquareCbwk {
 
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         self.catch_up(context.step);
-        let instance = &self.instance;
+        let task = &self.task;
         self.feasible.clear();
         self.feasible.push(0);
-        let actions = 1..=instance.actions();
+        let actions = 1..=task.actions();
         self.feasible
-            .extend(actions.filter(|&a| instance.feasible(context, a, budget)));
+            .extend(actions.filter(|&a| task.feasible(context, a, budget)));
         if self.feasible.len() == 1 {
             self.probabilities.clear();
             self.probabilities.push(1.0);
@@ -153,18 +153,14 @@ impl Policy for SquareCbwk {
             self.fitted = Some(self.data.len());
         }
         self.oracle.estimate(context, &mut self.estimates);
-        let (reward_max, cost_max) = (instance.reward_max(), self.cost_max());
+        let (reward_max, cost_max) = (task.reward_max(), self.cost_max());
         let rate = self.rate();
         let lambda = self.w / rate;
         self.scores.clear();
         self.scores.extend(self.feasible.iter().map(|&a| {
             let rho = if a == 0 { 0.0 } else { self.estimates[a - 1] };
-            let reward = if a == 0 {
-                0.0
-            } else {
-                instance.reward(context, a)
-            };
-            let cost = if a == 0 { 0 } else { instance.cost(context, a) };
+            let reward = if a == 0 { 0.0 } else { task.reward(context, a) };
+            let cost = if a == 0 { 0 } else { task.cost(context, a) };
             let r_est = if reward > 0.0 {
                 reward * rho / reward_max
             } else {
@@ -183,14 +179,14 @@ impl Policy for SquareCbwk {
         if action > 0 {
             self.data.push(context, action, converted);
             if converted {
-                cost = f64::from(self.instance.cost(context, action)) / self.cost_max();
+                cost = f64::from(self.task.cost(context, action)) / self.cost_max();
             }
         }
         self.pay(cost);
     }
 
     fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
-        self.catch_up(self.instance.horizon());
+        self.catch_up(self.task.horizon());
         false
     }
 }

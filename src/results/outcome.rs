@@ -10,7 +10,8 @@ use super::run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
 use super::study_toml::StudyText;
 use crate::dp::{Report, ValueTable};
 use crate::error::OutputError;
-use crate::experiment::{Coverage, Optimum, Outcome, PolicyOutcome, Study};
+use crate::experiment::{Coverage, Outcome, PolicyOutcome, Study};
+use crate::world::Optimum;
 
 /// How a study was run.
 #[derive(Debug, Clone)]
@@ -148,7 +149,7 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyR
         strategies: report.strategies.into_iter().collect(),
         threads,
         episodes: study.episodes,
-        horizon: study.instance.horizon(),
+        horizon: study.world.task().horizon(),
         replications: study.replications,
         delta: study.delta,
         seconds: Seconds {

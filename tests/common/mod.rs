@@ -8,9 +8,9 @@ use std::sync::Arc;
 use cbwk_gpu::config::{Document, Study, preset};
 use cbwk_gpu::dp::gpu::Gpu;
 use cbwk_gpu::dp::{Coefficients, ContextSample, Problem, ValueTable};
-use cbwk_gpu::model::{
-    ApplicationSpec, BudgetSpec, ContextsSpec, ConversionSpec, Instance, InstanceSpec, LawSpec,
-};
+use cbwk_gpu::oracle::{Oracle, OracleConfig, Truth};
+use cbwk_gpu::task::ApplicationSpec;
+use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -34,12 +34,12 @@ pub fn table_instance(
     rho: &[&[f64]],
     weights: &[&[f64]],
     budget: u32,
-) -> Instance {
+) -> World {
     let values: Vec<Vec<f64>> = (0..rewards.len()).map(|i| vec![i as f64]).collect();
     let segments = weights
         .iter()
         .enumerate()
-        .map(|(step, weights)| cbwk_gpu::model::SegmentSpec {
+        .map(|(step, weights)| cbwk_gpu::world::SegmentSpec {
             first: step + 1,
             last: step + 1,
             law: LawSpec::Finite {
@@ -48,7 +48,7 @@ pub fn table_instance(
             },
         })
         .collect();
-    InstanceSpec {
+    WorldSpec {
         horizon: weights.len(),
         budget: BudgetSpec::Constant { value: budget },
         application: ApplicationSpec::Table {
@@ -60,6 +60,7 @@ pub fn table_instance(
             law: LawSpec::ByStep { segments },
             no_arrival: vec![],
             types: None,
+            features: None,
         },
         conversion: ConversionSpec::Table {
             probabilities: rho.iter().map(|r| r.to_vec()).collect(),
@@ -67,6 +68,18 @@ pub fn table_instance(
     }
     .check()
     .unwrap()
+}
+
+/// An oracle without data, of a study of `episodes` episodes.
+pub fn build(
+    config: &OracleConfig,
+    world: &Arc<World>,
+    episodes: usize,
+    start: ChaCha8Rng,
+) -> Box<dyn Oracle> {
+    let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+    let oracle = config.build(world.task(), episodes, start, Some(&truth));
+    oracle.unwrap()
 }
 
 /// The size of a random instance.
@@ -80,7 +93,7 @@ pub struct Shape {
 }
 
 /// A random instance: some rewards negative, some probabilities 0 or 1, laws that differ by step, no-arrivals.
-pub fn random_instance(rng: &mut ChaCha8Rng, shape: Shape) -> Arc<Instance> {
+pub fn random_instance(rng: &mut ChaCha8Rng, shape: Shape) -> Arc<World> {
     let Shape {
         horizon,
         types,
@@ -104,7 +117,7 @@ pub fn random_instance(rng: &mut ChaCha8Rng, shape: Shape) -> Arc<Instance> {
         .map(|step| {
             let raw: Vec<f64> = (0..types).map(|_| rng.random::<f64>() + 0.01).collect();
             let sum: f64 = raw.iter().sum();
-            cbwk_gpu::model::SegmentSpec {
+            cbwk_gpu::world::SegmentSpec {
                 first: step,
                 last: step,
                 law: LawSpec::Finite {
@@ -123,7 +136,7 @@ pub fn random_instance(rng: &mut ChaCha8Rng, shape: Shape) -> Arc<Instance> {
             }
         })
         .collect();
-    let spec = InstanceSpec {
+    let spec = WorldSpec {
         horizon,
         budget: BudgetSpec::Constant { value: budget },
         application: ApplicationSpec::Table {
@@ -138,6 +151,7 @@ pub fn random_instance(rng: &mut ChaCha8Rng, shape: Shape) -> Arc<Instance> {
             law: LawSpec::ByStep { segments },
             no_arrival,
             types: None,
+            features: None,
         },
         conversion: ConversionSpec::Table { probabilities: rho },
     };
@@ -158,7 +172,7 @@ pub fn random_shape(rng: &mut ChaCha8Rng) -> Shape {
 /// Random bounds around rho for every pair of a sample; a share of them is wide, tight, or one-sided.
 pub fn random_bounds(
     rng: &mut ChaCha8Rng,
-    instance: &Instance,
+    instance: &World,
     sample: &ContextSample,
 ) -> Coefficients {
     let mut coefficients = Coefficients::default();

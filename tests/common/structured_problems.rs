@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use cbwk_gpu::dp::{BoundParameters, BoundSource, Coefficients, ContextSample};
-use cbwk_gpu::model::{
-    ApplicationSpec, BudgetSpec, ContextsSpec, ConversionSpec, Instance, InstanceSpec, LawSpec,
-};
+use cbwk_gpu::task::ApplicationSpec;
+use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
@@ -63,13 +62,13 @@ pub fn instance(
     budget: u32,
     application: ApplicationSpec,
     law: LawSpec,
-) -> Arc<Instance> {
+) -> Arc<World> {
     let actions = match &application {
         ApplicationSpec::Auction { bids } => bids.len(),
         ApplicationSpec::Pricing { prices } => prices.len(),
         _ => unreachable!("not used here"),
     };
-    let spec = InstanceSpec {
+    let spec = WorldSpec {
         horizon,
         budget: BudgetSpec::Constant { value: budget },
         application,
@@ -78,6 +77,7 @@ pub fn instance(
             law,
             no_arrival: vec![0.1; horizon],
             types: None,
+            features: None,
         },
         conversion: ConversionSpec::Armed {
             probabilities: vec![0.5; actions],
@@ -87,7 +87,7 @@ pub fn instance(
 }
 
 /// Thetas near the bids or far above, continuous or on few points; some below every bid.
-pub fn random_auction(rng: &mut ChaCha8Rng) -> Arc<Instance> {
+pub fn random_auction(rng: &mut ChaCha8Rng) -> Arc<World> {
     let offset = [0, 0, 1000][rng.random_range(0..3)];
     let most = rng.random_range(1..=12u32);
     let actions = rng.random_range(1..=9);
@@ -119,7 +119,7 @@ pub fn random_auction(rng: &mut ChaCha8Rng) -> Arc<Instance> {
     instance(horizon, budget.min(3000), auction, law)
 }
 
-pub fn random_pricing(rng: &mut ChaCha8Rng) -> Arc<Instance> {
+pub fn random_pricing(rng: &mut ChaCha8Rng) -> Arc<World> {
     let actions = rng.random_range(1..=9);
     let prices = (0..actions).map(|_| rng.random_range(0.1..5.0)).collect();
     let law = LawSpec::Grid {

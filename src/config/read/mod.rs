@@ -1,5 +1,6 @@
 //! From sections of the study file to specifications of the model and the policies.
 
+pub(super) mod context_rows;
 mod oracles;
 mod policies;
 
@@ -7,11 +8,12 @@ use std::path::Path;
 
 use super::section::Section;
 use crate::error::InputError;
-use crate::model::{
-    ApplicationSpec, BudgetSpec, COST_LIMIT, ComponentSpec, ContextRows, ContextsSpec,
-    ConversionSpec, HORIZON_LIMIT, InstanceSpec, KernelSpec, LawSpec, SegmentSpec,
+use crate::task::{ApplicationSpec, COST_LIMIT, HORIZON_LIMIT, KernelSpec};
+use crate::world::{
+    BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, LawSpec, SegmentSpec, WorldSpec,
 };
 
+use context_rows::FeatureNames;
 pub(super) use policies::policies;
 
 type Read<T> = Result<T, InputError>;
@@ -27,12 +29,16 @@ pub(super) fn horizon(study: &mut Section) -> Read<usize> {
 }
 
 /// Everything but policies and study settings.
-pub(super) fn instance(root: &mut Section, horizon: usize) -> Read<InstanceSpec> {
+pub(super) fn world(
+    root: &mut Section,
+    horizon: usize,
+    names: &mut FeatureNames,
+) -> Read<WorldSpec> {
     let budget = section(root, "budget", budget)?;
     let (application, reward_max) = section(root, "application", application)?;
-    let contexts = section(root, "contexts", |s| contexts(s, horizon))?;
+    let contexts = section(root, "contexts", |s| contexts(s, horizon, names))?;
     let conversion = section(root, "conversion", conversion)?;
-    Ok(InstanceSpec {
+    Ok(WorldSpec {
         horizon,
         budget,
         application,
@@ -156,7 +162,11 @@ fn application(s: &mut Section) -> Read<(ApplicationSpec, Option<f64>)> {
     Ok((spec, s.optional_number("reward_max")?))
 }
 
-fn contexts(s: &mut Section, horizon: usize) -> Read<ContextsSpec> {
+fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<ContextsSpec> {
+    let features = s.optional_texts("features")?;
+    if let Some(features) = &features {
+        *names = FeatureNames::Given(features.clone());
+    }
     let kinds = ["finite", "grid", "box", "mixture", "file", "by-step"];
     let law = match s.kind(&kinds)?.as_str() {
         "by-step" => LawSpec::ByStep {
@@ -166,12 +176,12 @@ fn contexts(s: &mut Section, horizon: usize) -> Read<ContextsSpec> {
                     last: segment.whole("last", 1..=horizon as u64)? as usize,
                     law: {
                         let kind = segment.kind(&kinds[..5])?;
-                        law(segment, &kind, horizon)?
+                        law(segment, &kind, horizon, names)?
                     },
                 })
             })?,
         },
-        kind => law(s, kind, horizon)?,
+        kind => law(s, kind, horizon, names)?,
     };
     Ok(ContextsSpec {
         law,
@@ -181,10 +191,11 @@ fn contexts(s: &mut Section, horizon: usize) -> Read<ContextsSpec> {
         } else {
             None
         },
+        features,
     })
 }
 
-fn law(s: &mut Section, kind: &str, horizon: usize) -> Read<LawSpec> {
+fn law(s: &mut Section, kind: &str, horizon: usize, names: &mut FeatureNames) -> Read<LawSpec> {
     Ok(match kind {
         "finite" => LawSpec::Finite {
             values: s.rows("values")?,
@@ -218,7 +229,7 @@ fn law(s: &mut Section, kind: &str, horizon: usize) -> Read<LawSpec> {
             low: s.numbers("low")?,
             high: s.numbers("high")?,
         },
-        _ => LawSpec::Rows(ContextRows::read(&s.path("path")?, horizon)?),
+        _ => LawSpec::Rows(context_rows::read(&s.path("path")?, horizon, names)?),
     })
 }
 

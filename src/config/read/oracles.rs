@@ -3,10 +3,11 @@
 use super::{Read, kernel, section};
 use crate::config::section::Section;
 use crate::dp::Link;
-use crate::model::{ConversionSpec, KernelSpec};
 use crate::oracle::{
     GlmParameters, GpParameters, KernelParameters, LogisticParameters, NeuralParameters, OracleSpec,
 };
+use crate::task::KernelSpec;
+use crate::world::ConversionSpec;
 
 /// The oracle; where the file names none, the one made for the truth.
 pub(super) fn oracle(s: &mut Section, truth: &ConversionSpec) -> Read<OracleSpec> {

@@ -2,21 +2,24 @@
 
 use std::sync::Arc;
 
+use super::context_rows::{self, FeatureNames};
 use super::oracles::oracle;
 use super::{Read, WHOLE, sections};
 use crate::config::section::Section;
-use crate::model::{ContextRows, ConversionSpec};
-use crate::policy::{InitialRows, PolicySpec, SquareSettings};
+use crate::policy::{DataUse, InitialRows, LearnerSpec, Optimism, PolicySpec, SquareSettings};
+use crate::world::ConversionSpec;
 
 /// The policies with their names, by default their kinds.
 pub(in crate::config) fn policies(
     root: &mut Section,
     horizon: usize,
     truth: &ConversionSpec,
+    names: &mut FeatureNames,
 ) -> Read<Vec<(String, PolicySpec)>> {
     sections(root, "policies", |s| {
         let kinds = [
             "mimic-opt-dp",
+            "tight-opt-dp",
             "square-cbwk",
             "logistic-ucb1",
             "clairvoyant",
@@ -28,9 +31,14 @@ pub(in crate::config) fn policies(
         let kind = s.kind(&kinds)?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
         let spec = match kind.as_str() {
-            "mimic-opt-dp" => PolicySpec::MimicOptDp {
-                alpha: s.number_or("alpha", 0.5)?,
-                initial: initial_rows(s, horizon)?,
+            "mimic-opt-dp" => PolicySpec::Learner {
+                settings: learner(s, LearnerSpec::PAPER)?,
+                initial: initial_rows(s, horizon, names)?,
+                oracle: oracle(s, truth)?,
+            },
+            "tight-opt-dp" => PolicySpec::Learner {
+                settings: learner(s, LearnerSpec::TIGHT)?,
+                initial: initial_rows(s, horizon, names)?,
                 oracle: oracle(s, truth)?,
             },
             "square-cbwk" => PolicySpec::SquareCbwk {
@@ -62,12 +70,38 @@ pub(in crate::config) fn policies(
     })
 }
 
-fn initial_rows(s: &mut Section, horizon: usize) -> Read<InitialRows> {
+fn learner(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> {
+    Ok(LearnerSpec {
+        optimism: match s.word_or("optimism", &OPTIMISM, optimism_word(default.optimism))? {
+            "separate" => Optimism::Separate,
+            "coupled" => Optimism::Coupled,
+            _ => Optimism::Auto,
+        },
+        data: match s.word_or("data", &["split", "shared"], "split")? {
+            "shared" => DataUse::Shared,
+            _ => DataUse::Split,
+        },
+        alpha: s.number_or("alpha", default.alpha)?,
+        replan_growth: s.number_or("replan_growth", default.replan_growth)?,
+    })
+}
+
+const OPTIMISM: [&str; 3] = ["separate", "coupled", "auto"];
+
+fn optimism_word(optimism: Optimism) -> &'static str {
+    match optimism {
+        Optimism::Separate => OPTIMISM[0],
+        Optimism::Coupled => OPTIMISM[1],
+        Optimism::Auto => OPTIMISM[2],
+    }
+}
+
+fn initial_rows(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<InitialRows> {
     if s.has("initial_file") && s.has("initial_rows") {
         return Err(s.conflict("initial_rows", "initial_rows or initial_file, not both"));
     }
     if s.has("initial_file") {
-        let rows = ContextRows::read(&s.path("initial_file")?, horizon)?;
+        let rows = context_rows::read(&s.path("initial_file")?, horizon, names)?;
         return Ok(InitialRows::Given(Arc::new(rows)));
     }
     let rows = s.whole_or("initial_rows", WHOLE, 0)?;

@@ -157,6 +157,23 @@ impl<'d> Section<'d> {
         Err(self.wrong(item, &self.field(key), &accepted))
     }
 
+    /// One of some known words, or the default among them.
+    pub fn word_or(
+        &mut self,
+        key: &'static str,
+        known: &[&'static str],
+        default: &'static str,
+    ) -> Result<&'static str, InputError> {
+        if !self.has(key) {
+            self.asked.push(key);
+            self.record(key, default);
+            return Ok(default);
+        }
+        let word = self.word(key, known)?;
+        let found = known.iter().find(|known| **known == word);
+        Ok(found.copied().unwrap_or(default))
+    }
+
     /// The error of the section's `kind`, for families of kinds.
     pub fn wrong_kind(&mut self, accepted: &str) -> InputError {
         match self.require("kind", accepted) {

@@ -202,6 +202,25 @@ impl<'d> Section<'d> {
         Ok(Some(text.clone()))
     }
 
+    /// A list of distinct texts, or nothing.
+    pub fn optional_texts(&mut self, key: &'static str) -> Result<Option<Vec<String>>, InputError> {
+        let Some(item) = self.find(key) else {
+            return Ok(None);
+        };
+        let accepted = "a list of distinct texts in quotes";
+        let texts = self.elements(item, &self.field(key), |item, field| match &item.node {
+            Node::Text(text) if !text.trim().is_empty() && !text.contains(char::is_control) => {
+                Ok(text.clone())
+            }
+            _ => Err(self.wrong(item, field, accepted)),
+        })?;
+        if (1..texts.len()).any(|i| texts[..i].contains(&texts[i])) {
+            return Err(self.wrong(item, &self.field(key), accepted));
+        }
+        self.record(key, texts.clone());
+        Ok(Some(texts))
+    }
+
     /// A text, or the default.
     pub fn text_or(&mut self, key: &'static str, default: &str) -> Result<String, InputError> {
         Ok(match self.optional_text(key)? {

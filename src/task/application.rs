@@ -2,12 +2,8 @@
 //!
 //! Actions are indexed; index 0 is the null action with reward and cost 0. Non-null actions are 1..=`actions()`.
 
-use super::law_spec::finite_numbers;
-use super::{Context, NUMBER_LIMIT};
-use crate::error::Invalid;
-
-/// The largest cost an action may have; it bounds the tables, not the method.
-pub const COST_LIMIT: u32 = 1_000_000;
+use super::{COST_LIMIT, Context, FeatureRange, NUMBER_LIMIT, finite_numbers};
+use crate::error::{Invalid, shown};
 
 /// An application as a study file states it, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +62,8 @@ impl Application {
                 for (i, &price) in prices.iter().enumerate() {
                     if !(price > 0.0 && price <= NUMBER_LIMIT) {
                         let field = format!("application.prices[{}]", i + 1);
-                        return Err(Invalid::new(field, price, "a positive number"));
+                        let accepted = format!("a positive number up to {NUMBER_LIMIT:e}");
+                        return Err(Invalid::new(field, shown(price), accepted));
                     }
                 }
                 Ok(Self {
@@ -183,6 +180,20 @@ impl Application {
             Kind::Table { rewards, .. } => {
                 rewards[context.table_row() * self.actions() + action - 1]
             }
+        }
+    }
+
+    /// The largest reward of contexts within a range, at least 0.
+    pub(super) fn largest_reward(&self, range: &FeatureRange) -> f64 {
+        let values = self.action_values.iter().copied();
+        match &self.kind {
+            Kind::Pricing => values.fold(0.0, f64::max),
+            Kind::Procurement => 1.0,
+            Kind::Auction => {
+                let least = values.fold(f64::INFINITY, f64::min);
+                (range.sizes()[0] - least).max(0.0)
+            }
+            Kind::Table { rewards, .. } => rewards.iter().copied().fold(0.0, f64::max),
         }
     }
 

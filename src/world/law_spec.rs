@@ -1,8 +1,8 @@
 //! Context laws as a study file states them, and the checks that turn them into laws.
 
-use super::context::{Law, running_sum};
-use super::{ContextRows, NUMBER_LIMIT, Support};
+use super::laws::{Law, running_sum};
 use crate::error::Invalid;
+use crate::task::{ContextRows, Support, finite_numbers};
 
 /// How far a list of probabilities may be from summing to one.
 const SUM_TOLERANCE: f64 = 1e-6;
@@ -19,6 +19,8 @@ pub struct ContextsSpec {
     pub no_arrival: Vec<f64>,
     /// Context values in the order of the rows of tables; by default the order of their first appearance.
     pub types: Option<Vec<Vec<f64>>>,
+    /// Names of the features, where they have some.
+    pub features: Option<Vec<String>>,
 }
 
 /// A law of arriving contexts, not yet checked.
@@ -325,20 +327,6 @@ fn corners(field: &str, low: &[f64], high: &[f64]) -> Result<(), Invalid> {
             high[i],
             format!("a number from {} (the lower corner)", low[i]),
         )),
-        None => Ok(()),
-    }
-}
-
-pub(super) fn finite_numbers(field: &str, list: &[f64]) -> Result<(), Invalid> {
-    match list
-        .iter()
-        .position(|x| x.is_nan() || x.abs() > NUMBER_LIMIT)
-    {
-        Some(i) => {
-            let field = format!("{field}[{}]", i + 1);
-            let accepted = format!("a number of size up to {NUMBER_LIMIT:e}");
-            Err(Invalid::new(field, list[i], accepted))
-        }
         None => Ok(()),
     }
 }

@@ -31,6 +31,19 @@ pub enum BudgetSpec {
     },
 }
 
+impl BudgetSpec {
+    /// The largest budget that is asked for.
+    pub fn largest(&self) -> u32 {
+        match self {
+            Self::Constant { value } => *value,
+            Self::Uniform { high, .. } => *high,
+            Self::Cycle { values } | Self::Sequence { values } => {
+                values.iter().copied().max().unwrap_or(0)
+            }
+        }
+    }
+}
+
 /// Checked starting budgets, none above what can be spent in an episode.
 #[derive(Debug, Clone)]
 pub struct Budgets {
@@ -60,26 +73,16 @@ impl Budgets {
             spec: spec.clone(),
             limit,
         };
-        let largest = budgets.largest_asked();
+        let largest = spec.largest();
         let note = (largest > limit).then(|| {
             format!("budgets above {limit} are lowered to {limit}: no more can be spent in an episode (largest found: {largest})")
         });
         Ok((budgets, note))
     }
 
-    fn largest_asked(&self) -> u32 {
-        match &self.spec {
-            BudgetSpec::Constant { value } => *value,
-            BudgetSpec::Uniform { high, .. } => *high,
-            BudgetSpec::Cycle { values } | BudgetSpec::Sequence { values } => {
-                values.iter().copied().max().unwrap_or(0)
-            }
-        }
-    }
-
     /// The largest starting budget that can occur.
     pub fn max(&self) -> u32 {
-        self.largest_asked().min(self.limit)
+        self.spec.largest().min(self.limit)
     }
 
     /// How many episodes the budgets reach for, where that is limited.

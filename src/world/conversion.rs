@@ -1,8 +1,10 @@
 //! Conversion truths rho(theta, a): the probability that a context accepts an action. The learner never sees them.
 
-use super::law_spec::{finite_numbers, probabilities};
-use super::{Application, Context, ContextLaws, Kernel, KernelSpec};
+use super::ContextLaws;
+use super::law_spec::probabilities;
 use crate::error::Invalid;
+use crate::oracle::sigmoid;
+use crate::task::{Application, Context, Kernel, KernelSpec, finite_numbers};
 
 /// A conversion truth as a study file states it, not yet checked. Lists run over the non-null actions.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,16 +84,6 @@ impl KernelExpansion {
         terms
             .map(|(center, w)| w * self.kernel.at(center, phi))
             .sum()
-    }
-}
-
-/// f(w) = 1 / (1 + exp(-w)), without overflow.
-pub fn sigmoid(w: f64) -> f64 {
-    if w >= 0.0 {
-        1.0 / (1.0 + (-w).exp())
-    } else {
-        let e = w.exp();
-        e / (1.0 + e)
     }
 }
 
@@ -357,19 +349,4 @@ fn probability_rows(
         )?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::sigmoid;
-
-    #[test]
-    fn sigmoid_neither_overflows_nor_leaves_the_unit_interval() {
-        assert_eq!(sigmoid(0.0), 0.5);
-        assert_eq!(sigmoid(-1e6), 0.0);
-        assert_eq!(sigmoid(1e6), 1.0);
-        let (low, high) = (sigmoid(-40.0), sigmoid(40.0));
-        assert!(low > 0.0 && low < 1e-17 && high <= 1.0);
-        approx::assert_relative_eq!(sigmoid(-1.5) + sigmoid(1.5), 1.0, epsilon = 1e-15);
-    }
 }

@@ -4,12 +4,13 @@ use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
 use super::{Purpose, Streams};
-use crate::model::{EpisodeContexts, Instance};
 use crate::policy::Policy;
+use crate::task::EpisodeContexts;
+use crate::world::World;
 
 /// The contexts and luck of a replication, episode after episode.
 #[derive(Debug)]
-pub struct World {
+pub struct Environment {
     contexts_stream: ChaCha8Rng,
     acceptance_stream: ChaCha8Rng,
     contexts: EpisodeContexts,
@@ -27,14 +28,14 @@ pub struct EpisodeOutcome {
     pub expected: Option<f64>,
 }
 
-impl World {
-    /// The world of a replication (0-based).
-    pub fn new(instance: &Instance, streams: &Streams, replication: u64) -> Self {
+impl Environment {
+    /// The environment of a replication (0-based).
+    pub fn new(world: &World, streams: &Streams, replication: u64) -> Self {
         Self {
             contexts_stream: streams.of(replication, Purpose::Contexts),
             acceptance_stream: streams.of(replication, Purpose::Acceptance),
-            contexts: instance.contexts().empty_episode(),
-            left: vec![0; instance.horizon() + 1],
+            contexts: EpisodeContexts::new(world.task().dimension()),
+            left: vec![0; world.task().horizon() + 1],
         }
     }
 
@@ -49,32 +50,28 @@ impl World {
     }
 
     /// Plays one episode from budget `b_t`. Every step uses one acceptance uniform, whether or not it is needed.
-    pub fn play(
-        &mut self,
-        instance: &Instance,
-        policy: &mut dyn Policy,
-        b_t: u32,
-    ) -> EpisodeOutcome {
-        instance
+    pub fn play(&mut self, world: &World, policy: &mut dyn Policy, b_t: u32) -> EpisodeOutcome {
+        world
             .contexts()
             .draw(&mut self.contexts_stream, &mut self.contexts);
+        let mut arrivals = self.contexts.iter().peekable();
         let mut budget = b_t;
         let mut reward = 0.0;
-        for step in 0..instance.horizon() {
+        for step in 0..world.task().horizon() {
             self.left[step] = budget;
             let uniform: f64 = self.acceptance_stream.random();
-            let Some(context) = self.contexts.get(step) else {
+            let Some(context) = arrivals.next_if(|context| context.step == step) else {
                 continue;
             };
             let action = policy.choose(&context, budget);
-            let converted = action > 0 && uniform < instance.rho(&context, action);
+            let converted = action > 0 && uniform < world.rho(&context, action);
             if converted {
-                reward += instance.reward(&context, action);
-                budget -= instance.cost(&context, action);
+                reward += world.task().reward(&context, action);
+                budget -= world.task().cost(&context, action);
             }
             policy.observe(&context, action, converted);
         }
-        self.left[instance.horizon()] = budget;
+        self.left[world.task().horizon()] = budget;
         EpisodeOutcome {
             reward,
             spent: b_t - budget,

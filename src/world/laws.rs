@@ -1,70 +1,19 @@
 //! Context laws Lambda_1, ..., Lambda_H (Section 2): independent over steps, possibly different at each.
 
+use std::sync::Arc;
+
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use super::law_spec::{ContextsSpec, LawSpec};
-use super::{ContextRows, Support};
 use crate::error::Invalid;
-
-/// A context that has arrived at a step (0-based). No arrival, the null context, is the absence of a `Context`.
-#[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    /// Step within the episode, 0-based.
-    pub step: usize,
-    /// The features theta.
-    pub features: &'a [f64],
-    /// Number of the point in the instance's finite support, where there is one.
-    pub point: Option<u32>,
-}
-
-impl Context<'_> {
-    /// The row of a table of context types; the instance's check guarantees that there is one.
-    pub(super) fn table_row(&self) -> usize {
-        self.point
-            .expect("tables are only accepted with finite context laws") as usize
-    }
-}
-
-/// The contexts of one episode, step by step.
-#[derive(Debug, Clone)]
-pub struct EpisodeContexts {
-    dimension: usize,
-    features: Vec<f64>,
-    arrivals: Vec<Arrival>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Arrival {
-    Nobody,
-    Somebody(Option<u32>),
-}
-
-impl EpisodeContexts {
-    /// The context at `step` (0-based); `None` where nobody arrives.
-    pub fn get(&self, step: usize) -> Option<Context<'_>> {
-        let start = step * self.dimension;
-        match self.arrivals[step] {
-            Arrival::Nobody => None,
-            Arrival::Somebody(point) => Some(Context {
-                step,
-                features: &self.features[start..start + self.dimension],
-                point,
-            }),
-        }
-    }
-
-    /// All arrivals of the episode, in the order of their steps.
-    pub fn iter(&self) -> impl Iterator<Item = Context<'_>> {
-        (0..self.arrivals.len()).filter_map(|step| self.get(step))
-    }
-}
+use crate::task::{ContextRows, EpisodeContexts, Support, finite_numbers};
 
 /// The checked laws of all steps.
 #[derive(Debug, Clone)]
 pub struct ContextLaws {
     dimension: usize,
-    support: Support,
+    support: Arc<Support>,
     laws: Vec<Law>,
     step_law: Vec<usize>,
     no_arrival: Vec<f64>,
@@ -96,8 +45,7 @@ impl ContextLaws {
     /// Checks a specification for a horizon of `horizon` steps.
     pub fn check(spec: &ContextsSpec, horizon: usize) -> Result<Self, Invalid> {
         let dimension = spec.law.dimension("contexts")?;
-        let mut laws = Self {
-            dimension,
+        let mut laws = Builder {
             support: Support::new(dimension),
             laws: Vec::new(),
             step_law: vec![0; horizon],
@@ -113,6 +61,7 @@ impl ContextLaws {
                     accepted,
                 ));
             }
+            finite_numbers(&field, value)?;
             laws.support.insert(value);
         }
         match &spec.law {
@@ -142,9 +91,120 @@ impl ContextLaws {
             }
             law => laws.add(law, "contexts", 0..horizon)?,
         }
-        Ok(laws)
+        Ok(Self {
+            dimension,
+            support: Arc::new(laws.support),
+            laws: laws.laws,
+            step_law: laws.step_law,
+            no_arrival: laws.no_arrival,
+        })
     }
 
+    /// Number of features of a context.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Whether every step's law is finite, so that optima are exact.
+    pub fn is_finite(&self) -> bool {
+        self.laws
+            .iter()
+            .all(|law| matches!(law, Law::Finite { .. }))
+    }
+
+    /// The points of the finite laws.
+    pub fn support(&self) -> &Arc<Support> {
+        &self.support
+    }
+
+    /// The points that can arrive.
+    pub fn drawn_points(&self) -> impl Iterator<Item = u32> {
+        let finite = self.laws.iter().filter_map(|law| match law {
+            Law::Finite {
+                points, weights, ..
+            } => Some(points.iter().zip(weights)),
+            _ => None,
+        });
+        let drawn = finite.flatten().filter(|(_, weight)| **weight > 0.0);
+        drawn.map(|(point, _)| *point)
+    }
+
+    /// Probability that nobody arrives at `step` (0-based).
+    pub fn no_arrival(&self, step: usize) -> f64 {
+        self.no_arrival[step]
+    }
+
+    /// Points and probabilities (given an arrival) of the law of `step`, where it is finite.
+    pub fn finite(&self, step: usize) -> Option<(&[u32], &[f64])> {
+        match &self.laws[self.step_law[step]] {
+            Law::Finite {
+                points, weights, ..
+            } => Some((points, weights)),
+            _ => None,
+        }
+    }
+
+    /// Number of the law in force at `step`; steps with the same number share one law.
+    pub fn law_of(&self, step: usize) -> usize {
+        self.step_law[step]
+    }
+
+    /// Corners (low, high) of the boxes that continuous laws live in.
+    pub(super) fn boxes(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
+        self.laws.iter().filter_map(|law| match law {
+            Law::Finite { .. } => None,
+            Law::Box { low, high } | Law::Mixture { low, high, .. } => Some((&low[..], &high[..])),
+        })
+    }
+
+    /// Draws the contexts of one episode in place of those that are there.
+    pub fn draw(&self, rng: &mut impl Rng, episode: &mut EpisodeContexts) {
+        episode.clear();
+        for (step, &law) in self.step_law.iter().enumerate() {
+            let p = self.no_arrival[step];
+            if p > 0.0 && rng.random::<f64>() < p {
+                continue;
+            }
+            episode.arrive(step, |slot| self.laws[law].draw(rng, &self.support, slot));
+        }
+    }
+
+    /// Whether anybody can arrive at `step` (0-based): rows from a file may have nobody there.
+    pub fn has_contexts(&self, step: usize) -> bool {
+        !matches!(&self.laws[self.step_law[step]], Law::Finite { points, .. } if points.is_empty())
+    }
+
+    /// Draws the context of somebody who arrives at `step` (0-based) into `slot`; returns its point, where it has one.
+    pub fn draw_arrival(&self, rng: &mut impl Rng, step: usize, slot: &mut [f64]) -> Option<u32> {
+        self.laws[self.step_law[step]].draw(rng, &self.support, slot)
+    }
+
+    /// Draws `count` independent rows.
+    pub fn draw_rows(&self, rng: &mut impl Rng, count: usize) -> ContextRows {
+        let horizon = self.step_law.len();
+        let mut rows = ContextRows::new(horizon, self.dimension);
+        let mut episode = EpisodeContexts::new(self.dimension);
+        for _ in 0..count {
+            self.draw(rng, &mut episode);
+            let mut arrivals = episode.iter().peekable();
+            for step in 0..horizon {
+                let arrival = arrivals.next_if(|context| context.step == step);
+                rows.push(arrival.map(|context| context.features));
+            }
+        }
+        rows
+    }
+}
+
+/// Laws in the making.
+struct Builder {
+    support: Support,
+    laws: Vec<Law>,
+    step_law: Vec<usize>,
+    no_arrival: Vec<f64>,
+}
+
+impl Builder {
     /// Adds the law of a range of steps; rows from a file give each step its own.
     fn add(
         &mut self,
@@ -188,106 +248,6 @@ impl ContextLaws {
             .map(|(point, count)| (point, count / seen.len() as f64))
             .unzip();
         Ok(Law::finite(points, weights))
-    }
-
-    /// Number of features of a context.
-    pub fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    /// Whether every step's law is finite, so that optima are exact.
-    pub fn is_finite(&self) -> bool {
-        self.laws
-            .iter()
-            .all(|law| matches!(law, Law::Finite { .. }))
-    }
-
-    /// The points of the finite laws.
-    pub fn support(&self) -> &Support {
-        &self.support
-    }
-
-    /// Probability that nobody arrives at `step` (0-based).
-    pub fn no_arrival(&self, step: usize) -> f64 {
-        self.no_arrival[step]
-    }
-
-    /// Points and probabilities (given an arrival) of the law of `step`, where it is finite.
-    pub fn finite(&self, step: usize) -> Option<(&[u32], &[f64])> {
-        match &self.laws[self.step_law[step]] {
-            Law::Finite {
-                points, weights, ..
-            } => Some((points, weights)),
-            _ => None,
-        }
-    }
-
-    /// Number of the law in force at `step`; steps with the same number share one law.
-    pub fn law_of(&self, step: usize) -> usize {
-        self.step_law[step]
-    }
-
-    /// Corners (low, high) of the boxes that continuous laws live in.
-    pub(super) fn boxes(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
-        self.laws.iter().filter_map(|law| match law {
-            Law::Finite { .. } => None,
-            Law::Box { low, high } | Law::Mixture { low, high, .. } => Some((&low[..], &high[..])),
-        })
-    }
-
-    /// An episode without arrivals, to be filled by [`ContextLaws::draw`].
-    pub fn empty_episode(&self) -> EpisodeContexts {
-        let horizon = self.step_law.len();
-        EpisodeContexts {
-            dimension: self.dimension,
-            features: vec![0.0; horizon * self.dimension],
-            arrivals: vec![Arrival::Nobody; horizon],
-        }
-    }
-
-    /// The episode of a row, as if it had been drawn; [`super::Instance::check_rows`] must have accepted the rows.
-    pub fn episode_of_row(&self, rows: &ContextRows, row: usize) -> EpisodeContexts {
-        let mut episode = self.empty_episode();
-        for step in 0..self.step_law.len() {
-            if let Some(features) = rows.get(row, step) {
-                let start = step * self.dimension;
-                episode.features[start..start + self.dimension].copy_from_slice(features);
-                episode.arrivals[step] = Arrival::Somebody(self.support.find(features));
-            }
-        }
-        episode
-    }
-
-    /// Draws the contexts of one episode.
-    pub fn draw(&self, rng: &mut impl Rng, episode: &mut EpisodeContexts) {
-        for step in 0..self.step_law.len() {
-            let slot = &mut episode.features[step * self.dimension..(step + 1) * self.dimension];
-            let p = self.no_arrival[step];
-            episode.arrivals[step] = if p > 0.0 && rng.random::<f64>() < p {
-                Arrival::Nobody
-            } else {
-                Arrival::Somebody(self.laws[self.step_law[step]].draw(rng, &self.support, slot))
-            };
-        }
-    }
-
-    /// Draws the context of somebody who arrives at `step` (0-based) into `slot`; returns its point, where it has one.
-    pub fn draw_arrival(&self, rng: &mut impl Rng, step: usize, slot: &mut [f64]) -> Option<u32> {
-        self.laws[self.step_law[step]].draw(rng, &self.support, slot)
-    }
-
-    /// Draws `count` independent rows.
-    pub fn draw_rows(&self, rng: &mut impl Rng, count: usize) -> ContextRows {
-        let horizon = self.step_law.len();
-        let mut rows = ContextRows::new(horizon, self.dimension);
-        let mut episode = self.empty_episode();
-        for _ in 0..count {
-            self.draw(rng, &mut episode);
-            for step in 0..horizon {
-                rows.push(episode.get(step).map(|context| context.features));
-            }
-        }
-        rows
     }
 }
 

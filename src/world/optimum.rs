@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::World;
 use super::influence::standard_errors;
 use crate::dp::{
     Backend, BackendError, BoundSource, Coefficients, ContextSample, Problem, ValueTable,
 };
 use crate::fluid::fluid_bounds;
-use crate::model::{ContextRows, Instance};
 use crate::oracle::Known;
+use crate::task::ContextRows;
 
 /// The optimum with rho known.
 #[derive(Debug, Clone)]
@@ -33,37 +34,36 @@ pub struct Estimate {
 impl Optimum {
     /// The exact optimum of a finite law; `None` for continuous laws.
     pub fn exact(
-        instance: &Arc<Instance>,
+        world: &Arc<World>,
         backend: &mut dyn Backend,
     ) -> Result<Option<Self>, BackendError> {
-        let split = instance.conversion().depends_on_step();
-        ContextSample::of_law(instance, split)
-            .map(|sample| Self::of_sample(instance, &sample, backend))
+        world
+            .law_sample(world.depends_on_step())
+            .map(|sample| Self::of_sample(world, &sample, backend))
             .transpose()
     }
 
-    /// The estimate from rows, which [`Instance::check_rows`] must have accepted.
+    /// The estimate from rows, which [`World::check_rows`] must have accepted.
     pub fn from_rows(
-        instance: &Arc<Instance>,
+        world: &Arc<World>,
         rows: &ContextRows,
         backend: &mut dyn Backend,
     ) -> Result<Self, BackendError> {
-        let split = instance.conversion().depends_on_step();
-        let sample = ContextSample::of_rows(instance, rows, split);
-        Self::of_sample(instance, &sample, backend)
+        let sample = ContextSample::of_rows(world.task(), rows, world.depends_on_step());
+        Self::of_sample(world, &sample, backend)
     }
 
     fn of_sample(
-        instance: &Arc<Instance>,
+        world: &Arc<World>,
         sample: &ContextSample,
         backend: &mut dyn Backend,
     ) -> Result<Self, BackendError> {
         let mut coefficients = Coefficients::default();
-        Known::fitted(Arc::clone(instance)).fill(sample, &mut coefficients);
+        Known::fitted(Arc::<World>::clone(world)).fill(sample, &mut coefficients);
         let problem = Problem {
             sample,
             coefficients: &coefficients,
-            budget_max: instance.budgets().max(),
+            budget_max: world.task().budget_max(),
             cap: None,
         };
         let table = backend.solve(&[problem])?.remove(0);

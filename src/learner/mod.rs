@@ -1,0 +1,37 @@
+//! Algorithm 1 for one real decision maker: an object to hold while customers come and go. It knows a [`crate::task::Task`]
+//! and what it was told, nothing of any world.
+//!
+//! ```
+//! use cbwk_gpu::dp::cpu::Cpu;
+//! use cbwk_gpu::learner::{Learner, LearnerSettings};
+//! use cbwk_gpu::oracle::Armed;
+//! use cbwk_gpu::task::{ApplicationSpec, TaskSpec};
+//!
+//! // Three units a day, ten customers at the most, two prices, one feature per customer.
+//! let prices = vec![1.0, 2.0];
+//! let task = TaskSpec::new(10, 3, ApplicationSpec::Pricing { prices }, 1).check()?;
+//! let oracle = Box::new(Armed::stationary(task.actions(), 1.0));
+//! let mut shop = Learner::new(task, oracle, LearnerSettings::default(), Box::new(Cpu::default()))?;
+//! shop.begin(3)?;
+//! let offer = shop.decide(1, &[0.4])?;
+//! assert_eq!(offer.value, Some(2.0)); // Nothing is known yet: an optimist asks for the most.
+//! shop.observe(true)?;
+//! assert_eq!(shop.budget(), Some(2));
+//! let day = shop.end()?;
+//! assert_eq!((day.reward, day.spent), (2.0, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+#[allow(
+    clippy::module_inception,
+    reason = "the file of the struct that names the room"
+)]
+mod learner;
+mod offer;
+mod state;
+
+pub use error::LearnerError;
+pub use learner::{Learner, LearnerSettings};
+pub use offer::{Day, Labeled, Offer};
+pub use state::LearnerState;

@@ -1,0 +1,101 @@
+//! Coupled optimism: one probability for reward and consumption.
+//!
+//! The paper plans with ucb for the reward and lcb for the consumption, as if an offer could be accepted often when it
+//! earns and rarely when it costs. But both come from the same conversion. With gap(c) = u[h+1](b) - u[h+1](b - c) >= 0,
+//! the Bellman recursion is
+//!
+//! ```text
+//! u[h](b) = u[h+1](b) + E max(0, max_a rho (r - gap(cost)))
+//! ```
+//!
+//! and an optimist who may choose one rho in [lcb, ucb] per (context, action) takes ucb wherever r > gap, and does not
+//! offer elsewhere:
+//!
+//! ```text
+//! u_hat[h](b) = u_hat[h+1](b) + mean_s max(0, max_a ucb (r - gap(cost)))          offer  argmax_a ucb (r - gap(cost))
+//! ```
+//!
+//! That is the paper's recursion fed with lcb := ucb. It is optimistic on the event rho <= ucb: the operator on the right
+//! is that of a true decision process with conversion ucb, hence monotone in u_hat, and
+//! ucb (r - gap)^+ >= rho (r - gap), so u_hat >= u by induction over h = H..1. As the value of a true decision process it
+//! satisfies Lemma 1 and the cap by itself. And it is never above the paper's table, whose operator dominates term by
+//! term (ucb r - lcb gap >= ucb (r - gap)): true <= coupled <= separate. Only ucb is needed, so that one-sided bounds do.
+//!
+//! Table and choice must follow the same rule; mixing the two is worse than either.
+
+use std::ops::Range;
+
+use super::{Bounds, LabeledData, Oracle};
+use crate::dp::{BoundParameters, ContextSample};
+use crate::error::Invalid;
+use crate::task::Context;
+
+/// An oracle whose lower bounds are its upper ones.
+#[derive(Debug)]
+pub struct Coupled {
+    inner: Box<dyn Oracle>,
+}
+
+impl Coupled {
+    /// Couples an oracle.
+    pub fn new(inner: Box<dyn Oracle>) -> Self {
+        Self { inner }
+    }
+}
+
+impl Oracle for Coupled {
+    fn fit(&mut self, data: &LabeledData, delta: f64) {
+        self.inner.fit(data, delta);
+    }
+
+    fn bounds(&self, context: &Context, out: &mut [Bounds]) {
+        self.inner.bounds(context, out);
+        for bounds in out {
+            bounds.lcb = bounds.ucb;
+        }
+    }
+
+    fn interval(&self, context: &Context, out: &mut [Bounds]) {
+        self.inner.interval(context, out);
+    }
+
+    fn estimate(&self, context: &Context, out: &mut [f64]) {
+        self.inner.estimate(context, out);
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.inner.save()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        self.inner.restore(data, delta, saved)
+    }
+
+    fn watch(&mut self, context: &Context) {
+        self.inner.watch(context);
+    }
+
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        self.inner.bulk_bounds(sample, entries, ucb, lcb);
+        lcb.copy_from_slice(ucb);
+    }
+
+    fn depends_on_step(&self) -> bool {
+        self.inner.depends_on_step()
+    }
+
+    fn anytime(&self) -> bool {
+        self.inner.anytime()
+    }
+
+    fn bound_parameters(&self) -> Option<BoundParameters> {
+        let parameters = self.inner.bound_parameters()?;
+        parameters.coupled()
+    }
+}

@@ -1,0 +1,172 @@
+//! The settings of Algorithm 1: the paper's, and those that learn faster.
+
+use super::{MimicOptDp, ReservedEpisodes};
+use crate::error::{Invalid, shown};
+use crate::oracle::{Coupled, Oracle};
+use crate::task::Task;
+use std::sync::Arc;
+
+/// Which probability of a conversion an optimist plans with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Optimism {
+    /// The paper's: the upper bound for the reward, the lower one for the consumption.
+    Separate,
+    /// One probability for both, the upper bound ([`Coupled`]).
+    Coupled,
+    /// Separate where every action costs one unit, coupled elsewhere.
+    Auto,
+}
+
+/// Which episodes teach what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataUse {
+    /// The paper's: an episode teaches the context laws or conversion, never both, so that the two are independent.
+    Split,
+    /// Every episode teaches both. Optimism needs no independence; the rest of the proof does: a practical variant.
+    Shared,
+}
+
+/// The settings of the learner, not yet checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LearnerSpec {
+    /// What optimism means.
+    pub optimism: Optimism,
+    /// Which episodes teach what.
+    pub data: DataUse,
+    /// Share of episodes reserved for the context laws, where data are split.
+    pub alpha: f64,
+    /// The oracle is fitted and the plan made anew once the labeled data have grown by this share; 0 is after every
+    /// episode that teaches conversion.
+    pub replan_growth: f64,
+}
+
+impl LearnerSpec {
+    /// The settings of the paper.
+    pub const PAPER: Self = Self {
+        optimism: Optimism::Separate,
+        data: DataUse::Split,
+        alpha: 0.5,
+        replan_growth: 0.0,
+    };
+
+    /// The settings for tight bounds: fewer reserved episodes, and the optimism that suits the costs.
+    pub const TIGHT: Self = Self {
+        optimism: Optimism::Auto,
+        alpha: 0.1,
+        ..Self::PAPER
+    };
+
+    /// Checks the settings for a task and a learner with `initial_rows` unlabeled rows; `field` is their place in the
+    /// study.
+    pub fn check(
+        &self,
+        field: &str,
+        task: &Task,
+        initial_rows: usize,
+    ) -> Result<LearnerConfig, Invalid> {
+        let alpha = format!("{field}.alpha");
+        let reserved = ReservedEpisodes::new(self.alpha, initial_rows, &alpha)?;
+        if !(0.0..=1e6).contains(&self.replan_growth) {
+            return Err(Invalid::new(
+                format!("{field}.replan_growth"),
+                shown(self.replan_growth),
+                "a number from 0 to 1e6",
+            ));
+        }
+        Ok(LearnerConfig {
+            coupled: match self.optimism {
+                Optimism::Separate => false,
+                Optimism::Coupled => true,
+                Optimism::Auto => task.cost_max() > 1,
+            },
+            reserved: match self.data {
+                DataUse::Split => Some(reserved),
+                DataUse::Shared => None,
+            },
+            replan_growth: self.replan_growth,
+        })
+    }
+}
+
+/// Checked settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LearnerConfig {
+    coupled: bool,
+    reserved: Option<ReservedEpisodes>,
+    replan_growth: f64,
+}
+
+impl LearnerConfig {
+    /// Whether one probability serves reward and consumption.
+    pub fn is_coupled(&self) -> bool {
+        self.coupled
+    }
+
+    /// Whether episode `t` (1-based) teaches nothing but the context laws.
+    pub fn is_reserved(&self, t: usize) -> bool {
+        self.reserved.is_some_and(|reserved| reserved.contains(t))
+    }
+
+    /// Whether episode `t` (1-based) teaches the context laws.
+    pub fn teaches_contexts(&self, t: usize) -> bool {
+        self.reserved.is_none_or(|reserved| reserved.contains(t))
+    }
+
+    /// How many rows of contexts are in hand after `episodes` episodes.
+    pub fn rows_after(&self, episodes: usize) -> usize {
+        self.reserved
+            .map_or(episodes, |reserved| reserved.rows_after(episodes))
+    }
+
+    /// Whether `observations` labeled data are enough to learn again after a fit on `fitted` of them.
+    pub fn is_worth_a_plan(&self, observations: usize, fitted: usize) -> bool {
+        let grown = (1.0 + self.replan_growth) * fitted as f64;
+        self.replan_growth == 0.0 || (observations > fitted && observations as f64 >= grown)
+    }
+
+    /// The learner without data; `oracle` says what it knows, and is coupled here where that was asked for.
+    pub fn learner(&self, task: Arc<Task>, oracle: Box<dyn Oracle>, delta: f64) -> MimicOptDp {
+        let oracle = match self.coupled {
+            true => Box::new(Coupled::new(oracle)),
+            false => oracle,
+        };
+        MimicOptDp::new(task, oracle, delta, *self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::{ApplicationSpec, TaskSpec};
+
+    fn task(application: ApplicationSpec) -> Task {
+        TaskSpec::new(4, 3, application, 1).check().unwrap()
+    }
+
+    #[test]
+    fn auto_couples_where_costs_differ() {
+        let prices = vec![1.0, 2.0];
+        let pricing = task(ApplicationSpec::Pricing { prices });
+        let wages = vec![1, 2];
+        let hiring = task(ApplicationSpec::Procurement { wages });
+        let coupled = |task: &Task| LearnerSpec::TIGHT.check("p", task, 0).unwrap().is_coupled();
+        assert!(!coupled(&pricing) && coupled(&hiring));
+    }
+
+    #[test]
+    fn plans_wait_for_growth() {
+        let prices = vec![1.0];
+        let pricing = task(ApplicationSpec::Pricing { prices });
+        let growth = |replan_growth| {
+            let spec = LearnerSpec {
+                replan_growth,
+                ..LearnerSpec::PAPER
+            };
+            spec.check("p", &pricing, 0).unwrap()
+        };
+        assert!(growth(0.0).is_worth_a_plan(7, 7));
+        let half = growth(0.5);
+        assert!(half.is_worth_a_plan(1, 0) && half.is_worth_a_plan(15, 10));
+        assert!(!half.is_worth_a_plan(0, 0) && !half.is_worth_a_plan(14, 10));
+    }
+}

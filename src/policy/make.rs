@@ -1,0 +1,204 @@
+//! How policies come into being, one per replication.
+
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
+use super::spec::Checked;
+use super::{
+    Clairvoyant, Fixed, Fluid, InitialRows, LogisticUcb1, Myopic, Policy, PolicyConfig, Random,
+    SquareCbwk,
+};
+use crate::dp::ValueTable;
+use crate::fluid::FluidPlan;
+use crate::oracle::{OracleConfig, Truth};
+use crate::task::{ContextRows, Task};
+
+/// What all policies of a study are built from. Truth, optimum and fluid plan are for those that may know them.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// What is known.
+    pub task: Arc<Task>,
+    /// The conversion probabilities.
+    pub truth: Arc<dyn Truth>,
+    /// The optimal value table.
+    pub optimum: Arc<ValueTable>,
+    /// The fluid relaxation, where a policy asks for it.
+    pub fluid: Option<Arc<FluidPlan>>,
+    /// delta of the study.
+    pub delta: f64,
+    /// T.
+    pub episodes: usize,
+}
+
+/// What a policy gets in one replication.
+#[derive(Debug)]
+pub struct Start {
+    /// Rows drawn from the context law, as many as the policy asked for.
+    pub drawn_rows: Option<ContextRows>,
+    /// A random stream for what an oracle starts from.
+    pub oracle: ChaCha8Rng,
+    /// A random stream for the policy's own choices.
+    pub choices: ChaCha8Rng,
+}
+
+/// Makes the policy of a replication. [`PolicyConfig`] makes those of this program; a policy of your own, or one of ours
+/// with an oracle of your own, is a closure: `|setting: &Setting, start: Start| Box::new(...) as Box<dyn Policy>`.
+pub trait MakePolicy: Send + Sync {
+    /// The policy of one replication.
+    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy>;
+
+    /// How many unlabeled rows are to be drawn from the context law before the start.
+    fn rows_to_draw(&self) -> usize {
+        0
+    }
+
+    /// Whether [`Setting::fluid`] must be there.
+    fn needs_fluid_plan(&self) -> bool {
+        false
+    }
+
+    /// The oracle it learns with, where that is one of this program's.
+    fn oracle(&self) -> Option<&OracleConfig> {
+        None
+    }
+
+    /// A generous estimate of the bytes one replication holds by the end of the study.
+    fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
+        let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
+        2 * episodes * task.horizon() * per_step + 4 * table_bytes(task)
+    }
+}
+
+impl<F: Fn(&Setting, Start) -> Box<dyn Policy> + Send + Sync> MakePolicy for F {
+    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+        self(setting, start)
+    }
+}
+
+fn table_bytes(task: &Task) -> usize {
+    (task.horizon() + 1) * (task.budget_max() as usize + 1) * 8
+}
+
+impl MakePolicy for PolicyConfig {
+    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+        let task = Arc::clone(&setting.task);
+        let delta = setting.delta;
+        let oracle = |config: &OracleConfig| {
+            let oracle = config.build(&task, setting.episodes, start.oracle, Some(&setting.truth));
+            oracle.expect("the truth is there")
+        };
+        let choices = start.choices;
+        match &self.0 {
+            Checked::Learner {
+                settings,
+                initial,
+                oracle: config,
+            } => {
+                let oracle = oracle(config);
+                let mut learner = settings.learner(task, oracle, delta);
+                match (initial, &start.drawn_rows) {
+                    (InitialRows::Given(rows), _) => learner.add_rows(rows),
+                    (InitialRows::Drawn(_), Some(rows)) => learner.add_rows(rows),
+                    (InitialRows::Drawn(_), None) => {}
+                }
+                Box::new(learner)
+            }
+            Checked::SquareCbwk {
+                settings,
+                oracle: config,
+            } => {
+                let oracle = oracle(config);
+                Box::new(SquareCbwk::new(task, oracle, delta, *settings, choices))
+            }
+            Checked::LogisticUcb1 {
+                budget_correction,
+                oracle: config,
+            } => {
+                let oracle = oracle(config);
+                let correction = *budget_correction;
+                Box::new(LogisticUcb1::new(task, oracle, delta, correction, choices))
+            }
+            Checked::Fluid { resolve } => {
+                let plan = setting.fluid.as_ref();
+                let plan = Arc::clone(plan.expect("made for studies with a fluid policy"));
+                Box::new(Fluid::new(task, plan, *resolve, choices))
+            }
+            Checked::Clairvoyant => {
+                let (truth, optimum) = (Arc::clone(&setting.truth), Arc::clone(&setting.optimum));
+                Box::new(Clairvoyant::new(task, truth, optimum))
+            }
+            Checked::Myopic { oracle: config } => {
+                let oracle = oracle(config);
+                Box::new(Myopic::new(task, oracle, delta))
+            }
+            Checked::Random => Box::new(Random::new(task, choices)),
+            Checked::Fixed { action } => Box::new(Fixed::new(task, *action)),
+        }
+    }
+
+    fn rows_to_draw(&self) -> usize {
+        match &self.0 {
+            Checked::Learner {
+                initial: InitialRows::Drawn(rows),
+                ..
+            } => *rows,
+            _ => 0,
+        }
+    }
+
+    fn needs_fluid_plan(&self) -> bool {
+        matches!(self.0, Checked::Fluid { .. })
+    }
+
+    fn oracle(&self) -> Option<&OracleConfig> {
+        match &self.0 {
+            Checked::Learner { oracle, .. }
+            | Checked::SquareCbwk { oracle, .. }
+            | Checked::LogisticUcb1 { oracle, .. }
+            | Checked::Myopic { oracle } => Some(oracle),
+            Checked::Clairvoyant
+            | Checked::Fluid { .. }
+            | Checked::Random
+            | Checked::Fixed { .. } => None,
+        }
+    }
+
+    fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
+        let (horizon, actions) = (task.horizon(), task.actions());
+        let dimension = task.dimension();
+        let per_observation = 8 * (2 * dimension + 3) + 9;
+        let table = table_bytes(task);
+        let per_context = 8 * dimension + 24 + 20 + actions * (8 + 4 + 16);
+        match &self.0 {
+            Checked::Learner {
+                settings, oracle, ..
+            } => {
+                let rows = settings.rows_after(episodes);
+                let arrivals = rows * horizon;
+                let contexts = match task.is_finite() {
+                    true => arrivals.min(task.support().len() * horizon),
+                    false => arrivals,
+                };
+                let observations = episodes.saturating_sub(rows) * horizon;
+                // Vectors double as they grow; the backend's own scratch is a table or two.
+                2 * (arrivals * 20 + contexts * per_context + observations * per_observation)
+                    + oracle.bytes(task, observations, contexts)
+                    + 4 * table
+            }
+            Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
+                let observations = episodes * horizon;
+                2 * observations * per_observation + oracle.bytes(task, observations, 0) + table
+            }
+            Checked::LogisticUcb1 { oracle, .. } => {
+                let steps = episodes * horizon;
+                // Arrivals are kept one by one, and every step has its own list of contexts.
+                2 * steps * (per_context + 64 + per_observation) + oracle.bytes(task, steps, 0)
+            }
+            Checked::Clairvoyant
+            | Checked::Fluid { .. }
+            | Checked::Random
+            | Checked::Fixed { .. } => table,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Section 2 of the paper, the unknown part: what only a simulation knows. Context laws Lambda_h, conversion rho, starting
+//! budgets B_t, and the optimum that follows from them. No learner sees this.
+
+mod budget;
+mod conversion;
+mod influence;
+mod law_sample;
+mod law_spec;
+mod laws;
+mod optimum;
+#[allow(
+    clippy::module_inception,
+    reason = "the file of the struct that names the room"
+)]
+mod world;
+
+pub use budget::{BudgetSpec, Budgets};
+pub use conversion::{Conversion, ConversionSpec};
+pub use influence::standard_errors;
+pub use law_spec::{ComponentSpec, ContextsSpec, LawSpec, SegmentSpec};
+pub use laws::ContextLaws;
+pub use optimum::{Estimate, Optimum};
+pub use world::{World, WorldSpec};
