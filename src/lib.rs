@@ -58,6 +58,7 @@ pub mod fluid;
 pub mod learner;
 pub mod oracle;
 pub mod policy;
+#[cfg(feature = "report")]
 pub mod report;
 pub mod results;
 pub mod statistics;

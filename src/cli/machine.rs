@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use cbwk_gpu::config::{Document, nearest_preset, preset};
+#[cfg(feature = "gpu")]
+use cbwk_gpu::dp::Auto;
 use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
+#[cfg(feature = "gpu")]
 use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
-use cbwk_gpu::dp::{Auto, Backend, BackendError, ContextSample};
+use cbwk_gpu::dp::{Backend, BackendError, ContextSample};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::task::Task;
 
@@ -20,7 +23,7 @@ pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {
             message: "strategies are the CPU's; found --backend gpu, accepted: auto, cpu".into(),
         }
         .into()),
-        BackendChoice::Gpu => Ok(Box::new(Gpu::open(args.adapter.as_deref(), f64)?)),
+        BackendChoice::Gpu => Ok(gpu(args, f64)?),
         BackendChoice::Auto if !forced => Ok(auto(args, f64)),
         BackendChoice::Auto | BackendChoice::Cpu => Ok(Box::new(cpu(args))),
     }
@@ -54,7 +57,26 @@ fn cpu(args: &MachineArgs) -> Cpu {
     Cpu::new(strategy(args), terms)
 }
 
+#[cfg(feature = "gpu")]
+fn gpu(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+    Ok(Box::new(Gpu::open(args.adapter.as_deref(), f64)?))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpu(_args: &MachineArgs, _f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+    Err(BackendError::Unavailable {
+        backend: "gpu".into(),
+        reason: "this program was built without graphics adapters".into(),
+    })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn auto(args: &MachineArgs, _f64: bool) -> Box<dyn Backend> {
+    Box::new(cpu(args))
+}
+
 /// A real GPU beside the CPU, where there is one; software adapters never.
+#[cfg(feature = "gpu")]
 fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     if !hardware_may_exist() {
         return Box::new(cpu(args));
@@ -88,6 +110,7 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     }
 }
 
+#[cfg(feature = "gpu")]
 #[expect(clippy::print_stderr, reason = "warnings go to standard error")]
 fn warning(quiet: bool, text: &str) {
     if !quiet {
