@@ -7,8 +7,7 @@ mod structured_problems;
 
 use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy, Terms};
 use cbwk_gpu::dp::{
-    Backend, BackendError, BoundSource, Coefficients, ContextSample, PlanRequest, Problem,
-    ValueTable,
+    Backend, BoundSource, Coefficients, ContextSample, PlanRequest, Problem, ValueTable,
 };
 use cbwk_gpu::model::{ApplicationSpec, LawSpec};
 use common::{random_bounds, rng, say};
@@ -172,7 +171,7 @@ fn the_comparison_can_fail() {
     };
     let refused = forced(Strategy::AuctionEnvelope).solve(&[problem]);
     let strategy = Strategy::AuctionEnvelope;
-    assert_eq!(refused.unwrap_err(), BackendError::Structure { strategy });
+    assert_eq!(refused.unwrap_err(), strategy.refused());
 }
 
 /// A sample appended to row by row plans as one made of all rows at once: the sums are those of the same thetas.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use cbwk_gpu::config::{Document, nearest_preset, preset};
 use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
+use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu};
 use cbwk_gpu::dp::{Auto, Backend, BackendError, ContextSample};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::model::Instance;
@@ -40,7 +40,7 @@ fn strategy(args: &MachineArgs) -> Option<Strategy> {
 pub fn check_strategy(args: &MachineArgs, instance: &Instance) -> Result<(), BackendError> {
     match strategy(args) {
         Some(strategy) if !strategy.suits(&ContextSample::new(instance, false)) => {
-            Err(BackendError::Structure { strategy })
+            Err(strategy.refused())
         }
         _ => Ok(()),
     }
@@ -77,7 +77,7 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
         let gpu = Gpu::open_adapter(summary, &adapter, f64)?;
         let quiet = args.quiet;
         let warn = move |text: &str| warning(quiet, text);
-        Auto::calibrated(Box::new(cpu(args)), Box::new(gpu), warn)
+        Auto::measured(Box::new(cpu(args)), Box::new(gpu), warn)
     };
     match open() {
         Ok(auto) => Box::new(auto),
@@ -86,6 +86,19 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
             Box::new(cpu(args))
         }
     }
+}
+
+/// Whether the system shows a graphics processor at all. Asking Vulkan takes longer, and some drivers talk to the
+/// terminal when asked.
+fn hardware_may_exist() -> bool {
+    let nodes = [
+        "/dev/dri",
+        "/dev/nvidiactl",
+        "/dev/dxg",
+        "/dev/kgsl-3d0",
+        "/dev/mali0",
+    ];
+    !cfg!(target_os = "linux") || nodes.iter().any(|node| Path::new(node).exists())
 }
 
 #[expect(clippy::print_stderr, reason = "warnings go to standard error")]

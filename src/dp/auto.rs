@@ -1,4 +1,4 @@
-//! `--backend auto`: the GPU where it gains, the CPU elsewhere, and the CPU for good once the GPU has failed.
+//! The GPU where it gains, the CPU elsewhere, and the CPU for good once the GPU has failed.
 //!
 //! The rule: both backends solve two problems of the same shape and different size before the study starts; a straight
 //! line, seconds = overhead + candidates / rate, is drawn through the two times of each; a batch goes to the GPU where
@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::calibration::probe;
+use super::timing::probe;
 use super::{Backend, BackendError, Coefficients, PlanRequest, Plans, Problem, Report, ValueTable};
 
 /// Seconds as a line in the number of candidates.
@@ -97,7 +97,7 @@ impl Auto {
     }
 
     /// Measures both backends first.
-    pub fn calibrated(
+    pub fn measured(
         mut cpu: Box<dyn Backend>,
         mut gpu: Box<dyn Backend>,
         warn: impl FnMut(&str) + Send + 'static,

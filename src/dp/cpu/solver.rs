@@ -48,7 +48,7 @@ impl Cpu {
         if suits && (strategy != Strategy::AuctionEnvelope || auction) {
             return Ok(strategy);
         }
-        Err(BackendError::Structure { strategy })
+        Err(strategy.refused())
     }
 
     fn solve_one(&self, problem: &Problem) -> Result<(Strategy, ValueTable), BackendError> {

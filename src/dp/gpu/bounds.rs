@@ -3,12 +3,12 @@
 use super::device::{Device, Launch, Part, Slot};
 use super::kernel::Shader;
 use super::layout::Upload;
-use super::limits::{Limits, Plan};
+use super::limits::{Cut, Limits};
 use super::resident::{Resident, Update};
 use super::structs::Source;
-use super::{Gpu, Traffic, limits, solve};
+use super::{Gpu, limits, solve};
 use crate::dp::{
-    BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, ValueTable,
+    BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, Traffic, ValueTable,
 };
 
 /// Threads in a workgroup of `append.wgsl`.
@@ -44,12 +44,12 @@ impl Gpu {
         if limits::groups(&problems, kernel, &self.limits).len() > 1 {
             return Ok(None);
         }
-        let plan = Plan::new(&problems, kernel, &self.limits)?;
+        let cut = Cut::new(&problems, kernel, &self.limits)?;
         let known = self.resident.take();
         match Resident::update(known, requests, kernel, &self.limits) {
-            Some((known, update)) if !plan.moving => {
+            Some((known, update)) if !cut.moving => {
                 let tables =
-                    self.run_resident(shader, &known, &update, plan, requests, &parameters)?;
+                    self.run_resident(shader, &known, &update, cut, requests, &parameters)?;
                 self.resident = Some(known);
                 Ok(Some(tables))
             }
@@ -63,13 +63,13 @@ impl Gpu {
         bounds: Shader,
         known: &Resident,
         update: &Update,
-        mut plan: Plan,
+        mut cut: Cut,
         requests: &[PlanRequest],
         parameters: &[BoundParameters],
     ) -> Result<Vec<ValueTable>, BackendError> {
         let none = Coefficients::default();
         let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
-        for (i, place) in plan.places.iter_mut().enumerate() {
+        for (i, place) in cut.places.iter_mut().enumerate() {
             *place = known.place(i, *place);
         }
         let members: Vec<Vec<[u32; 2]>> = requests
@@ -77,7 +77,7 @@ impl Gpu {
             .enumerate()
             .map(|(i, r)| known.members(i, r.sample))
             .collect();
-        let upload = Upload::of_resident(&problems, &plan, &members);
+        let upload = Upload::of_resident(&problems, &cut, &members);
         let append = Shader::Append { threads: THREADS };
         let contexts = self.adapter.contexts_per_thread();
         let (limits, poison) = (&self.limits, self.poison);
@@ -85,15 +85,15 @@ impl Gpu {
         let bytes = self.device.guarded(|device| {
             device.compile(append);
             device.compile(bounds);
-            let mut parts = solve::small_inputs(device, &plan, &upload, limits, traffic);
+            let mut parts = solve::small_inputs(device, &cut, &upload, limits, traffic);
             let words = write_resident(device, known, update, limits, traffic);
             let parameter_bytes =
-                write_sources(device, known, requests, parameters, &plan, limits, traffic);
+                write_sources(device, known, requests, parameters, &cut, limits, traffic);
             let resident_bytes = 4 * known.sections.end as u64;
             let coefficient_bytes = 8 * known.pairs() as u64;
             device.reserve(Slot::Coefficients, coefficient_bytes, limits.buffer_bytes);
             if poison {
-                solve::poison(device, &plan);
+                solve::poison(device, &cut);
                 device.write(Slot::Coefficients, &vec![0xff; coefficient_bytes as usize]);
             }
             let section = |from: usize, to: usize| Part {
@@ -106,7 +106,7 @@ impl Gpu {
             parts[Slot::Coefficients as usize] =
                 solve::whole(Slot::Coefficients, coefficient_bytes);
             parts[Slot::Costs as usize] = section(sections.costs, sections.records);
-            let bound = device.bind(Shader::Bellman(plan.kernel), &parts);
+            let bound = device.bind(Shader::Bellman(cut.kernel), &parts);
             let all = solve::whole(Slot::Resident, resident_bytes);
             let bound_append = (words > 0).then(|| {
                 let size = 8 * (u64::from(words) + 1);
@@ -140,9 +140,9 @@ impl Gpu {
             let per_group = bounds.threads() * contexts;
             let groups = [most.div_ceil(per_group).max(1), 1, requests.len() as u32];
             before.push(launch(bounds, &bound_bounds, groups));
-            solve::run(device, &plan, &upload, &bound, before, traffic)
+            solve::run(device, &cut, &upload, &bound, before, traffic)
         })?;
-        Ok(solve::tables(&problems, &plan, &bytes))
+        Ok(solve::tables(&problems, &cut, &bytes))
     }
 }
 
@@ -179,7 +179,7 @@ fn write_sources(
     known: &Resident,
     requests: &[PlanRequest],
     parameters: &[BoundParameters],
-    plan: &Plan,
+    cut: &Cut,
     limits: &Limits,
     traffic: &mut Traffic,
 ) -> u64 {
@@ -192,7 +192,7 @@ fn write_sources(
             entries: request.sample.len() as u32,
             first_record,
             first_offer,
-            first_pair: plan.places[i].first_pair,
+            first_pair: cut.places[i].first_pair,
             first_parameter: numbers.len() as u32,
             by_step: 0,
             scale: 0.0,

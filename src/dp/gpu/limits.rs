@@ -32,7 +32,7 @@ pub struct Place {
 
 /// The cut of one group of problems.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct Cut {
     /// The shader and its constants.
     pub kernel: Kernel,
     /// One per problem.
@@ -123,8 +123,8 @@ fn pieces(kernel: Kernel, limits: &Limits, others: u32, contexts: u32, actions: 
     busy.min(worthwhile).max(needed as u32).max(1)
 }
 
-impl Plan {
-    /// Plans one group, or says how large the problem is and what to reduce.
+impl Cut {
+    /// Cuts one group, or says how large the problem is and what to reduce.
     pub fn new(group: &[Problem], kernel: Kernel, limits: &Limits) -> Result<Self, BackendError> {
         let tile = kernel.tile();
         let widest = group.iter().map(|p| p.budget_max + 1).max().unwrap_or(1);
@@ -193,7 +193,7 @@ impl Plan {
             let reduce = "the budget or the number of context rows";
             return too_large("the partial sums", sums, limits.binding_bytes, reduce);
         }
-        let mut plan = Self {
+        let mut cut = Self {
             kernel,
             places: Vec::with_capacity(group.len()),
             tiles,
@@ -207,7 +207,7 @@ impl Plan {
         };
         let mut place = Place::default();
         for problem in group {
-            plan.places.push(place);
+            cut.places.push(place);
             let pairs = (problem.sample.len() * problem.sample.actions()) as u32;
             place.first_pair += pairs;
             place.first_cost += if kernel.is_narrow() {
@@ -218,8 +218,8 @@ impl Plan {
             place.first_value += problem.sample.horizon() as u32 * (problem.budget_max + 1);
             place.first_sum += windows * pieces * sum_stride;
         }
-        plan.table_values = u64::from(place.first_value);
-        Ok(plan)
+        cut.table_values = u64::from(place.first_value);
+        Ok(cut)
     }
 
     /// Number of windows; more than one only where bindings move.

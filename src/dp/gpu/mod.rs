@@ -13,25 +13,14 @@ pub mod structs;
 
 use std::time::Duration;
 
-use super::{Backend, BackendError, PlanRequest, Plans, Problem, Report, ValueTable};
+use super::{Backend, BackendError, PlanRequest, Plans, Problem, Report, Traffic, ValueTable};
 use device::Device;
 use kernel::{Kernel, Shader};
 use layout::Upload;
-use limits::{Limits, Plan};
+use limits::{Cut, Limits};
 use resident::Resident;
 
-pub use adapter::{AdapterSummary, Adapters, hardware_may_exist};
-
-/// What a backend has moved and launched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Dispatches.
-    pub dispatches: u64,
-    /// Bytes written to the adapter.
-    pub bytes_up: u64,
-    /// Bytes read from it.
-    pub bytes_down: u64,
-}
+pub use adapter::{AdapterSummary, Adapters};
 
 /// The GPU backend.
 #[derive(Debug)]
@@ -59,12 +48,8 @@ impl Gpu {
         f64: bool,
     ) -> Result<Self, BackendError> {
         if f64 && !summary.f64 {
-            return Err(BackendError::Unavailable {
-                backend: "gpu".into(),
-                reason: format!(
-                    "{} has no 64-bit shaders; use --precision f32",
-                    summary.name
-                ),
+            return Err(BackendError::NoDoublePrecision {
+                adapter: summary.name,
             });
         }
         Ok(Self {
@@ -118,7 +103,7 @@ impl Gpu {
                 what: "the largest cost".into(),
                 bytes: u64::from(cost),
                 limit: u64::from(kernel::COST_LIMIT),
-                reduce: "the costs, or use --backend cpu".into(),
+                reduce: "the costs".into(),
             });
         }
         let kernel = Kernel::for_batch(batch, self.adapter.threads(), self.f64);
@@ -135,18 +120,18 @@ impl Gpu {
         group: &[Problem],
         kernel: Kernel,
     ) -> Result<Vec<ValueTable>, BackendError> {
-        let plan = Plan::new(group, kernel, &self.limits)?;
-        let upload = Upload::new(group, &plan);
+        let cut = Cut::new(group, kernel, &self.limits)?;
+        let upload = Upload::new(group, &cut);
         let (limits, poison) = (self.limits, self.poison);
         let traffic = &mut self.traffic;
         let bytes = self.device.guarded(|device| {
-            let bound = solve::upload(device, &plan, &upload, &limits, traffic);
+            let bound = solve::upload(device, &cut, &upload, &limits, traffic);
             if poison {
-                solve::poison(device, &plan);
+                solve::poison(device, &cut);
             }
-            solve::run(device, &plan, &upload, &bound, Vec::new(), traffic)
+            solve::run(device, &cut, &upload, &bound, Vec::new(), traffic)
         })?;
-        Ok(solve::tables(group, &plan, &bytes))
+        Ok(solve::tables(group, &cut, &bytes))
     }
 }
 
