@@ -5,9 +5,9 @@ mod common;
 #[path = "common/structured_problems.rs"]
 mod structured_problems;
 
-use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy, Terms};
+use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy};
 use cbwk_gpu::dp::{
-    Backend, BoundSource, Coefficients, ContextSample, PlanRequest, Problem, ValueTable,
+    Backend, BoundSource, Coefficients, ContextSample, PlanRequest, Precision, Problem, ValueTable,
 };
 use cbwk_gpu::model::{ApplicationSpec, LawSpec};
 use common::{random_bounds, rng, say};
@@ -31,7 +31,7 @@ fn dense(problem: Problem) -> ValueTable {
 }
 
 fn forced(strategy: Strategy) -> Cpu {
-    Cpu::new(Some(strategy), Terms::F64)
+    Cpu::new(Some(strategy), Precision::F64)
 }
 
 /// Solves by a strategy, checks that it was used, and returns the distance from the reference.

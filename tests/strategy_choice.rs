@@ -5,15 +5,17 @@ mod common;
 #[path = "common/structured_problems.rs"]
 mod structured_problems;
 
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, BoundSource, ContextSample, PlanRequest, Problem, ValueTable};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
+use cbwk_gpu::dp::{
+    Backend, BoundSource, ContextSample, PlanRequest, Precision, Problem, ValueTable,
+};
 use cbwk_gpu::model::{ApplicationSpec, Instance, LawSpec};
 use common::{cbwk, cbwk_ok, random_bounds, rng};
 use rand::rngs::ChaCha8Rng;
 use structured_problems::{ActionBounds, instance};
 
 fn forced(strategy: Strategy) -> Cpu {
-    Cpu::new(Some(strategy), Terms::F64)
+    Cpu::new(Some(strategy), Precision::F64)
 }
 
 #[test]
@@ -50,7 +52,7 @@ fn every_strategy_gives_the_same_bits_on_any_number_of_threads() {
                     budget_max: instance.budgets().max(),
                     cap: Some(instance.reward_max()),
                 };
-                for terms in [Terms::F64, Terms::F32] {
+                for terms in [Precision::F64, Precision::F32] {
                     let mut cpu = Cpu::new(Some(strategy), terms);
                     all.extend(cpu.solve(&[problem, problem]).unwrap());
                 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use cbwk_gpu::config::{Document, nearest_preset, preset};
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
 use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu};
-use cbwk_gpu::dp::{Auto, Backend, BackendError, ContextSample};
+use cbwk_gpu::dp::{self, Auto, Backend, BackendError, ContextSample};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::model::Instance;
 
@@ -48,8 +48,8 @@ pub fn check_strategy(args: &MachineArgs, instance: &Instance) -> Result<(), Bac
 
 fn cpu(args: &MachineArgs) -> Cpu {
     let terms = match args.precision {
-        Some(Precision::F32) => Terms::F32,
-        Some(Precision::F64) | None => Terms::F64,
+        Some(Precision::F32) => dp::Precision::F32,
+        Some(Precision::F64) | None => dp::Precision::F64,
     };
     Cpu::new(strategy(args), terms)
 }

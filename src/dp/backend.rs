@@ -1,39 +1,50 @@
-//! What a solver of Optimistic-DP must do.
+//! What a solver of Optimistic-DP must do. Nothing here knows of any solver.
 
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::{BackendError, Coefficients, PlanRequest, Problem, Report, ValueTable};
+use super::problem::evaluate_bounds;
+use super::{BackendError, PlanRequest, Problem, RawTable, Report, ValueTable};
 
-/// A solver of batches of problems, one per replication, of the same shape or not.
+/// A solver of batches of problems, one per replication, of the same shape or not. A solver makes raw tables; `solve` and
+/// `plan` hand out checked ones.
 pub trait Backend: Send {
     /// A short name for reports, such as `cpu`.
     fn name(&self) -> &'static str;
 
-    /// Value tables of all problems, in their order.
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError>;
+    /// The tables of all problems as computed, in their order.
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError>;
 
-    /// Plans for fitted oracles: their bounds are evaluated on the CPU, the problems solved as one batch. Backends that
-    /// can evaluate bounds themselves do so.
-    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
-        self.plan_with_tables(requests)
+    /// The tables of all requests as computed. By default the fitted oracles' bounds are evaluated on the CPU and the
+    /// problems solved as one batch; backends that can evaluate bounds themselves do so.
+    fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
+        let start = Instant::now();
+        let mut coefficients = Vec::new();
+        evaluate_bounds(requests, &mut coefficients)?;
+        let bounds = start.elapsed();
+        let problems = requests.iter().zip(&coefficients);
+        let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
+        Ok(Plans {
+            tables: self.solve_raw(&problems)?,
+            bounds,
+        })
     }
 
-    /// The common way: bounds on the CPU, in parallel, then `solve`.
-    fn plan_with_tables(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
-        let start = Instant::now();
-        let evaluate = |request: &PlanRequest| {
-            let mut coefficients = Coefficients::default();
-            request.source.fill(request.sample, &mut coefficients);
-            coefficients
-        };
-        let coefficients: Vec<Coefficients> = requests.par_iter().map(evaluate).collect();
-        let bounds = start.elapsed();
-        let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
-        let problems: Vec<Problem> = requests.iter().zip(&coefficients).map(with).collect();
+    /// Value tables of all problems, in their order. Coefficients must be finite numbers.
+    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
+        let check = |problem: &Problem| problem.coefficients.check(problem.sample.actions());
+        batch.par_iter().try_for_each(check)?;
+        let scales = batch.iter().map(Problem::reward_scale);
+        check_tables(self.name(), self.solve_raw(batch)?, scales)
+    }
+
+    /// Value tables for fitted oracles, in the order of the requests.
+    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        let Plans { tables, bounds } = self.plan_raw(requests)?;
+        let scales = requests.iter().map(|request| request.reward_max);
         Ok(Plans {
-            tables: self.solve(&problems)?,
+            tables: check_tables(self.name(), tables, scales)?,
             bounds,
         })
     }
@@ -53,11 +64,22 @@ pub trait Backend: Send {
     }
 }
 
-/// The tables of a batch of requests.
+/// The tables of a batch of requests: checked ones, or as computed.
 #[derive(Debug)]
-pub struct Plans {
+pub struct Plans<T = ValueTable> {
     /// One per request, in their order.
-    pub tables: Vec<ValueTable>,
+    pub tables: Vec<T>,
     /// The part of the time that went into evaluating bounds on the CPU.
     pub bounds: Duration,
+}
+
+fn check_tables(
+    backend: &'static str,
+    tables: Vec<RawTable>,
+    scales: impl Iterator<Item = f64>,
+) -> Result<Vec<ValueTable>, BackendError> {
+    let checked = tables.into_iter().zip(scales).map(|(raw, scale)| {
+        ValueTable::checked(raw, scale).map_err(|error| BackendError::Table { backend, error })
+    });
+    checked.collect()
 }

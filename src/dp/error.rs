@@ -3,6 +3,8 @@
 
 use thiserror::Error;
 
+use super::TableError;
+
 /// Why a backend cannot do its work (layer: dp).
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum BackendError {
@@ -56,6 +58,28 @@ pub enum BackendError {
         /// The interface's words.
         reason: String,
     },
+    /// What came back cannot be a value table.
+    #[error("the {backend} backend's value table cannot be right: {error}")]
+    Table {
+        /// The backend.
+        backend: &'static str,
+        /// What is wrong with it.
+        error: TableError,
+    },
+    /// A bound of the problem is not a finite number.
+    #[error(
+        "context {entry}, action {action}: gain {gain} and lower bound {lcb} must be finite numbers"
+    )]
+    NotFinite {
+        /// The context's entry in the sample, 0-based.
+        entry: usize,
+        /// The action, from 1 on.
+        action: usize,
+        /// ucb * r.
+        gain: f64,
+        /// lcb.
+        lcb: f64,
+    },
     /// A strategy was asked for that the problem's structure does not allow.
     #[error("strategy {strategy} needs {needs}")]
     Structure {
@@ -64,4 +88,11 @@ pub enum BackendError {
         /// What a problem must have for it.
         needs: &'static str,
     },
+}
+
+impl BackendError {
+    /// Whether only this batch is concerned, and the backend may well do the next one.
+    pub fn concerns_batch_alone(&self) -> bool {
+        matches!(self, Self::Table { .. } | Self::NotFinite { .. })
+    }
 }

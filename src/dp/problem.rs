@@ -1,7 +1,9 @@
 //! One Optimistic-DP problem: a sample of contexts, and for each (context, action) the two numbers the backward
 //! induction needs. All arrays are flat, `actions` numbers per entry of the sample.
 
-use super::ContextSample;
+use rayon::prelude::*;
+
+use super::{BackendError, ContextSample};
 
 /// Coefficients of every (entry, action) of a sample.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,6 +23,22 @@ impl Coefficients {
         } else {
             (0.0, 0.0)
         }
+    }
+
+    /// Refuses what is not a finite number: a comparison would drop it without a word.
+    pub fn check(&self, actions: usize) -> Result<(), BackendError> {
+        let finite = |all: &[f64]| all.iter().fold(true, |ok, x| ok & (x.abs() <= f64::MAX));
+        if finite(&self.gain) && finite(&self.lcb) {
+            return Ok(());
+        }
+        let wrong = |(gain, lcb): (&f64, &f64)| !gain.is_finite() || !lcb.is_finite();
+        let pair = self.gain.iter().zip(&self.lcb).position(wrong).unwrap_or(0);
+        Err(BackendError::NotFinite {
+            entry: pair / actions,
+            action: pair % actions + 1,
+            gain: self.gain[pair],
+            lcb: self.lcb[pair],
+        })
     }
 
     /// Makes room for the pairs of a sample.
@@ -95,6 +113,12 @@ impl Problem<'_> {
             .sum();
         contexts as u64 * self.sample.actions() as u64 * u64::from(self.budget_max)
     }
+
+    /// The reward that values are measured in: r_max where they are capped, else the largest gain.
+    pub fn reward_scale(&self) -> f64 {
+        let gains = self.coefficients.gain.iter().copied();
+        self.cap.unwrap_or_else(|| gains.fold(0.0, f64::max))
+    }
 }
 
 /// A plan that is asked for: a problem whose bounds a fitted oracle still has to evaluate, wherever the backend likes.
@@ -120,4 +144,18 @@ impl PlanRequest<'_> {
             cap: Some(self.reward_max),
         }
     }
+}
+
+/// Evaluates the bounds of all requests on the CPU, in parallel; `coefficients` may hold those of earlier ones, because
+/// fresh memory costs more than filling it.
+pub(super) fn evaluate_bounds(
+    requests: &[PlanRequest],
+    coefficients: &mut Vec<Coefficients>,
+) -> Result<(), BackendError> {
+    coefficients.resize_with(requests.len(), Coefficients::default);
+    let fills = requests.par_iter().zip(coefficients);
+    fills.try_for_each(|(request, into)| {
+        request.source.fill(request.sample, into);
+        into.check(request.sample.actions())
+    })
 }

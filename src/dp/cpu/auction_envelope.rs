@@ -13,7 +13,7 @@
 use rayon::prelude::*;
 
 use super::induction::{Setting, backward_induction};
-use crate::dp::{ContextSample, Problem, SortedThetas, ValueTable};
+use crate::dp::{ContextSample, Precision, Problem, RawTable, SortedThetas};
 
 /// Budgets per task where a step is spread over threads.
 const BUDGETS_PER_TASK: usize = 64;
@@ -42,10 +42,10 @@ struct Line {
 }
 
 /// The table of an auction; the setting's sample must be one.
-pub(super) fn solve(setting: Setting, bounds: &ActionBounds) -> ValueTable {
+pub(super) fn solve(setting: Setting, bounds: &ActionBounds) -> RawTable {
     let sample = setting.sample;
     let mut bids = sorted_bids(sample, bounds, 0);
-    backward_induction(setting, |h, next, sums| {
+    backward_induction(setting, Precision::F64, |h, next, sums| {
         let Some(thetas) = &sample.step(h).thetas else {
             return;
         };

@@ -3,8 +3,8 @@
 
 use super::Strategy;
 use super::induction::Setting;
-use super::terms::{Terms, padded};
-use crate::dp::{SortedThetas, WeightedEntries};
+use super::terms::padded;
+use crate::dp::{Precision, SortedThetas, WeightedEntries};
 
 /// One candidate of the dense solver in 64 bits, and one context more.
 const CANDIDATE: f64 = 0.105;
@@ -31,7 +31,7 @@ const MARGIN: f64 = 0.8;
 
 /// The strategy of least predicted time among those that suit the sample; `auction` says whether bounds are free of
 /// contexts.
-pub(super) fn fastest(setting: Setting, auction: bool, terms: Terms) -> Strategy {
+pub(super) fn fastest(setting: Setting, auction: bool, terms: Precision) -> Strategy {
     let sample = setting.sample;
     let contexts: usize = (0..sample.horizon())
         .map(|h| sample.step(h).entries.len())
@@ -58,7 +58,7 @@ pub(super) fn fastest(setting: Setting, auction: bool, terms: Terms) -> Strategy
 }
 
 /// Predicted time.
-fn nanoseconds(strategy: Strategy, setting: Setting, terms: Terms) -> f64 {
+fn nanoseconds(strategy: Strategy, setting: Setting, terms: Precision) -> f64 {
     let sample = setting.sample;
     let actions = sample.actions() as f64;
     // Most lines of an envelope are below the others; how many remain grows slowly.
@@ -70,8 +70,8 @@ fn nanoseconds(strategy: Strategy, setting: Setting, terms: Terms) -> f64 {
         Strategy::Dense => steps
             .map(|(reach, list)| {
                 let width = match terms {
-                    Terms::F64 => padded::<f64>(reach + 1) as f64,
-                    Terms::F32 => padded::<f32>(reach + 1) as f64 / 2.0,
+                    Precision::F64 => padded::<f64>(reach + 1) as f64,
+                    Precision::F32 => padded::<f32>(reach + 1) as f64 / 2.0,
                 };
                 list.entries.len() as f64 * (actions * width * CANDIDATE + CONTEXT)
             })

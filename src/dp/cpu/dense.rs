@@ -17,8 +17,8 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::induction::{Setting, backward_induction};
-use super::terms::{Gaps, Term, Terms, padded};
-use crate::dp::{Backend, BackendError, Problem, ValueTable, WeightedEntries};
+use super::terms::{Gaps, Term, padded};
+use crate::dp::{Backend, BackendError, Precision, Problem, RawTable, WeightedEntries};
 
 /// Contexts per partial sum: their coefficients stay in cache while all budgets pass. Part of the result's bits; not to
 /// be tuned by machine.
@@ -36,21 +36,23 @@ impl Backend for Dense {
         "cpu"
     }
 
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
-        let tables = batch.par_iter().map(|problem| solve(problem, Terms::F64));
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
+        let tables = batch
+            .par_iter()
+            .map(|problem| solve(problem, Precision::F64));
         Ok(tables.collect())
     }
 }
 
 /// Algorithm 2 over all candidates.
-pub(super) fn solve(problem: &Problem, terms: Terms) -> ValueTable {
+pub(super) fn solve(problem: &Problem, terms: Precision) -> RawTable {
     match terms {
-        Terms::F64 => solve_in::<f64>(problem),
-        Terms::F32 => solve_in::<f32>(problem),
+        Precision::F64 => solve_in::<f64>(problem),
+        Precision::F32 => solve_in::<f32>(problem),
     }
 }
 
-fn solve_in<T: Term>(problem: &Problem) -> ValueTable {
+fn solve_in<T: Term>(problem: &Problem) -> RawTable {
     let sample = problem.sample;
     let candidates = Candidates::<T> {
         actions: sample.actions(),
@@ -60,7 +62,8 @@ fn solve_in<T: Term>(problem: &Problem) -> ValueTable {
     };
     let mut gaps = Gaps::default();
     let mut partials = Vec::new();
-    backward_induction(Setting::of_problem(problem), |h, next, sums| {
+    let setting = Setting::of_problem(problem);
+    backward_induction(setting, T::PRECISION, |h, next, sums| {
         let width = padded::<T>(next.len());
         let gaps = gaps.fill(next, sample.distinct_costs(), width);
         sum_gains(&candidates, sample.step(h), gaps, width, &mut partials);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::corners::Corners;
 use super::exact_sum::ExactSum;
 use super::induction::{Setting, backward_induction};
-use crate::dp::{Problem, ValueTable};
+use crate::dp::{Precision, Problem, RawTable};
 
 /// Contexts per partial sum. Part of the result's bits; not to be tuned by machine.
 const CHUNK: usize = 2048;
@@ -16,9 +16,10 @@ const CHUNK: usize = 2048;
 type Bucket = [f64; 2];
 
 /// The table of a problem whose actions all cost 1.
-pub(super) fn solve(problem: &Problem) -> ValueTable {
+pub(super) fn solve(problem: &Problem) -> RawTable {
     let corners = Corners::of(problem);
-    backward_induction(Setting::of_problem(problem), |h, next, sums| {
+    let setting = Setting::of_problem(problem);
+    backward_induction(setting, Precision::F64, |h, next, sums| {
         let gaps = SortedGaps::of(next);
         let contexts = problem.sample.step(h);
         let entries = contexts.entries.par_chunks(CHUNK);

@@ -16,4 +16,3 @@ mod terms;
 pub use dense::Dense;
 pub use solver::Cpu;
 pub use strategy::Strategy;
-pub use terms::Terms;

@@ -6,14 +6,15 @@ use rayon::prelude::*;
 use super::corners::{Corner, Corners};
 use super::exact_sum::ExactSum;
 use super::induction::{Setting, backward_induction};
-use crate::dp::{Problem, ValueTable, WeightedEntries};
+use crate::dp::{Precision, Problem, RawTable, WeightedEntries};
 
 /// The table of a problem whose actions all cost 1.
-pub(super) fn solve(problem: &Problem) -> ValueTable {
+pub(super) fn solve(problem: &Problem) -> RawTable {
     let corners = Corners::of(problem);
     let lists = problem.sample.lists().iter();
     let gains: Vec<GainOfGap> = lists.map(|list| GainOfGap::of(list, &corners)).collect();
-    backward_induction(Setting::of_problem(problem), |h, next, sums| {
+    let setting = Setting::of_problem(problem);
+    backward_induction(setting, Precision::F64, |h, next, sums| {
         let gain = &gains[problem.sample.list_of_step(h)];
         for b in 1..sums.len() {
             sums[b] = gain.at(next[b] - next[b - 1]);

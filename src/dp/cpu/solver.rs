@@ -7,30 +7,39 @@ use rayon::prelude::*;
 
 use super::auction_envelope::{self, ActionBounds};
 use super::induction::Setting;
-use super::{Strategy, Terms, cost_model, dense, gap_envelope, shared_envelope};
+use super::{Strategy, cost_model, dense, gap_envelope, shared_envelope};
+use crate::dp::problem::evaluate_bounds;
 use crate::dp::{
-    Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Problem, Report,
-    ValueTable,
+    Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Precision, Problem,
+    RawTable, Report,
 };
 
 /// The CPU backend.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Cpu {
     forced: Option<Strategy>,
-    terms: Terms,
+    terms: Precision,
     used: BTreeMap<Strategy, u64>,
     /// Kept from plan to plan: fresh memory costs more than filling it.
     coefficients: Vec<Coefficients>,
 }
 
+/// The likely fastest strategy for each problem, in 64 bits.
+impl Default for Cpu {
+    fn default() -> Self {
+        Self::new(None, Precision::F64)
+    }
+}
+
 impl Cpu {
     /// With a strategy for all problems, or `None` to choose one for each; `terms` is the precision of dense candidates
     /// (the other strategies compute in 64 bits).
-    pub fn new(forced: Option<Strategy>, terms: Terms) -> Self {
+    pub fn new(forced: Option<Strategy>, terms: Precision) -> Self {
         Self {
             forced,
             terms,
-            ..Self::default()
+            used: BTreeMap::new(),
+            coefficients: Vec::new(),
         }
     }
 
@@ -51,7 +60,7 @@ impl Cpu {
         Err(strategy.refused())
     }
 
-    fn solve_one(&self, problem: &Problem) -> Result<(Strategy, ValueTable), BackendError> {
+    fn solve_one(&self, problem: &Problem) -> Result<(Strategy, RawTable), BackendError> {
         let setting = Setting::of_problem(problem);
         let mut strategy = self.choose(setting, problem.sample.bids().is_some())?;
         if strategy == Strategy::AuctionEnvelope {
@@ -89,8 +98,8 @@ impl Backend for Cpu {
         "cpu"
     }
 
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
-        let solved: Result<Vec<(Strategy, ValueTable)>, BackendError> =
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
+        let solved: Result<Vec<(Strategy, RawTable)>, BackendError> =
             batch.par_iter().map(|p| self.solve_one(p)).collect();
         let tables = solved?.into_iter().map(|(strategy, table)| {
             *self.used.entry(strategy).or_default() += 1;
@@ -99,8 +108,8 @@ impl Backend for Cpu {
         Ok(tables.collect())
     }
 
-    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
-        let direct: Vec<Option<ValueTable>> = requests
+    fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
+        let direct: Vec<Option<RawTable>> = requests
             .par_iter()
             .map(|request| {
                 let bounds = self.context_free(request)?;
@@ -121,13 +130,11 @@ impl Backend for Cpu {
         }
         let start = Instant::now();
         let mut coefficients = std::mem::take(&mut self.coefficients);
-        coefficients.resize_with(others.len(), Coefficients::default);
-        let fills = others.par_iter().zip(&mut coefficients);
-        fills.for_each(|(request, into)| request.source.fill(request.sample, into));
+        evaluate_bounds(&others, &mut coefficients)?;
         let bounds = start.elapsed();
         let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
         let problems: Vec<Problem> = others.iter().zip(&coefficients).map(with).collect();
-        let mut tables = self.solve(&problems)?.into_iter();
+        let mut tables = self.solve_raw(&problems)?.into_iter();
         self.coefficients = coefficients;
         Ok(Plans {
             tables: direct
@@ -146,10 +153,7 @@ impl Backend for Cpu {
         let used = self.used.iter();
         Report {
             backend: self.name().into(),
-            precision: match self.terms {
-                Terms::F64 => "f64".into(),
-                Terms::F32 => "f32".into(),
-            },
+            precision: self.terms.name().into(),
             strategies: used.map(|(s, n)| (s.name().into(), *n)).collect(),
             ..Report::default()
         }

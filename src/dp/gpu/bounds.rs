@@ -8,7 +8,7 @@ use super::resident::{Resident, Update};
 use super::structs::Source;
 use super::{Gpu, limits, solve};
 use crate::dp::{
-    BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, Traffic, ValueTable,
+    BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, RawTable, Traffic,
 };
 
 /// Threads in a workgroup of `append.wgsl`.
@@ -20,7 +20,7 @@ impl Gpu {
     pub(super) fn plan_resident(
         &mut self,
         requests: &[PlanRequest],
-    ) -> Result<Option<Vec<ValueTable>>, BackendError> {
+    ) -> Result<Option<Vec<RawTable>>, BackendError> {
         let parameters: Option<Vec<BoundParameters>> = requests
             .iter()
             .map(|request| request.source.parameters())
@@ -66,7 +66,7 @@ impl Gpu {
         mut cut: Cut,
         requests: &[PlanRequest],
         parameters: &[BoundParameters],
-    ) -> Result<Vec<ValueTable>, BackendError> {
+    ) -> Result<Vec<RawTable>, BackendError> {
         let none = Coefficients::default();
         let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
         for (i, place) in cut.places.iter_mut().enumerate() {

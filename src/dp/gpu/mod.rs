@@ -11,9 +11,12 @@ mod resident;
 mod solve;
 pub mod structs;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{Backend, BackendError, PlanRequest, Plans, Problem, Report, Traffic, ValueTable};
+use super::problem::evaluate_bounds;
+use super::{
+    Backend, BackendError, PlanRequest, Plans, Precision, Problem, RawTable, Report, Traffic,
+};
 use device::Device;
 use kernel::{Kernel, Shader};
 use layout::Upload;
@@ -68,6 +71,14 @@ impl Gpu {
         &self.adapter
     }
 
+    fn precision(&self) -> Precision {
+        if self.f64 {
+            Precision::F64
+        } else {
+            Precision::F32
+        }
+    }
+
     /// What has been moved and launched so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic
@@ -119,7 +130,7 @@ impl Gpu {
         &mut self,
         group: &[Problem],
         kernel: Kernel,
-    ) -> Result<Vec<ValueTable>, BackendError> {
+    ) -> Result<Vec<RawTable>, BackendError> {
         let cut = Cut::new(group, kernel, &self.limits)?;
         let upload = Upload::new(group, &cut);
         let (limits, poison) = (self.limits, self.poison);
@@ -140,7 +151,7 @@ impl Backend for Gpu {
         "gpu"
     }
 
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
@@ -155,20 +166,29 @@ impl Backend for Gpu {
     }
 
     /// Where all oracles are functions of fitted parameters and their samples fit, bounds are evaluated on the adapter.
-    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+    fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
         if let Some(tables) = self.plan_resident(requests)? {
             return Ok(Plans {
                 tables,
                 bounds: Duration::ZERO,
             });
         }
-        self.plan_with_tables(requests)
+        let start = Instant::now();
+        let mut coefficients = Vec::new();
+        evaluate_bounds(requests, &mut coefficients)?;
+        let bounds = start.elapsed();
+        let problems = requests.iter().zip(&coefficients);
+        let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
+        Ok(Plans {
+            tables: self.solve_raw(&problems)?,
+            bounds,
+        })
     }
 
     fn report(&self) -> Report {
         Report {
             backend: "gpu".into(),
-            precision: if self.f64 { "f64" } else { "f32" }.into(),
+            precision: self.precision().name().into(),
             adapter: Some(self.adapter.name.clone()),
             driver: Some(self.adapter.driver.clone()),
             traffic: Some(self.traffic),

@@ -9,7 +9,7 @@ use super::kernel::Shader;
 use super::layout::Upload;
 use super::limits::{Cut, Limits};
 use super::structs::{FixedPoint, Step};
-use crate::dp::{BackendError, Problem, Traffic, ValueTable};
+use crate::dp::{BackendError, Precision, Problem, RawTable, Traffic};
 
 /// Bytes between the uniforms of two dispatches.
 const UNIFORM_STRIDE: u64 = 256;
@@ -176,7 +176,7 @@ fn patience(candidates: u64) -> Duration {
 }
 
 /// The tables of a group from the adapter's bytes, whose rows follow each other by rising steps to go.
-pub fn tables(group: &[Problem], cut: &Cut, bytes: &[u8]) -> Vec<ValueTable> {
+pub fn tables(group: &[Problem], cut: &Cut, bytes: &[u8]) -> Vec<RawTable> {
     group
         .iter()
         .zip(&cut.places)
@@ -194,10 +194,17 @@ pub fn tables(group: &[Problem], cut: &Cut, bytes: &[u8]) -> Vec<ValueTable> {
                     ))
                 }
             };
-            let mut table = ValueTable::zeros(horizon, problem.budget_max);
+            let precision = if cut.kernel.is_f64() {
+                Precision::F64
+            } else {
+                Precision::F32
+            };
+            let mut table = RawTable::zeros(horizon, problem.budget_max, precision);
             for h in 0..horizon {
-                let row = first + (horizon - h - 1) * width;
-                table.fill_monotone(h, (0..width).map(|b| value(row + b)));
+                let first = first + (horizon - h - 1) * width;
+                for (b, slot) in table.row_mut(h).iter_mut().enumerate() {
+                    *slot = value(first + b);
+                }
             }
             table
         })
