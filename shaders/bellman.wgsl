@@ -18,6 +18,11 @@ const TILE = 4u * TILE_VECTORS;
 alias Tile = array<vec4<f32>, TILE_VECTORS>;
 const HUGE = 1e30;
 
+// A table word for what the table cannot hold: too large a sum, or none at all. The host refuses tables that have one.
+const SATURATED = 0xffffffffu;
+const LARGEST = 4294967040.0;
+const EXPONENT = 0x7f800000u;
+
 struct Step {
     // Steps to go, this one included; 1 is the last step of an episode.
     remaining: u32,
@@ -81,10 +86,23 @@ fn folded(problem: Problem, r: u32, b: u32) -> u32 {
     for (var piece = 0u; piece < step.pieces_before; piece++) {
         sum += sums[first + piece * problem.sum_stride];
     }
-    var value = u32(sum * problem.unit + 0.5);
-    if r > 1u {
-        value += table[problem.first_value + (r - 2u) * problem.width + spendable];
+    // By its bits: compilers may assume that there is neither infinity nor NaN.
+    if (bitcast<u32>(sum) & EXPONENT) == EXPONENT {
+        return SATURATED;
     }
+    var value = SATURATED;
+    let gained = sum * problem.unit + 0.5;
+    if gained < LARGEST {
+        value = u32(gained);
+    }
+    if r > 1u {
+        let later = table[problem.first_value + (r - 2u) * problem.width + spendable];
+        if later == SATURATED {
+            return SATURATED;
+        }
+        value = select(SATURATED, value + later, value < SATURATED - later);
+    }
+    // What is too large for the table may still be brought back by the cap.
     if problem.cap > 0u {
         value = min(value, min(b, r) * problem.cap);
     }

@@ -335,7 +335,11 @@ impl Backend for Spoiling {
 
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
         let mut tables = Dense.solve_raw(batch)?;
-        if self.batches.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+        if self
+            .batches
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(2)
+        {
             tables[0].row_mut(0)[7] = self.value;
         }
         Ok(tables)

@@ -80,6 +80,16 @@ pub enum BackendError {
         /// lcb.
         lcb: f64,
     },
+    /// A number is too large beside the others for 32-bit floats.
+    #[error("{what} of {found:e} is too large for 32-bit floats, which take up to {limit:e} here")]
+    Magnitude {
+        /// What it is.
+        what: String,
+        /// The number.
+        found: f64,
+        /// What they take.
+        limit: f64,
+    },
     /// A strategy was asked for that the problem's structure does not allow.
     #[error("strategy {strategy} needs {needs}")]
     Structure {
@@ -93,6 +103,6 @@ pub enum BackendError {
 impl BackendError {
     /// Whether only this batch is concerned, and the backend may well do the next one.
     pub fn concerns_batch_alone(&self) -> bool {
-        matches!(self, Self::Table { .. } | Self::NotFinite { .. })
+        matches!(self, Self::Table { .. } | Self::Magnitude { .. })
     }
 }

@@ -23,7 +23,9 @@ pub struct ContextSample {
     features: Vec<f64>,
     steps: Vec<u32>,
     points: Vec<Option<u32>>,
+    largest_features: Vec<f64>,
     rewards: Vec<f64>,
+    largest_reward: f64,
     cost_rows: Vec<u32>,
     distinct_costs: Vec<u32>,
     entry_of: HashMap<(u32, u32), u32>,
@@ -71,7 +73,9 @@ impl ContextSample {
             features: Vec::new(),
             steps: Vec::new(),
             points: Vec::new(),
+            largest_features: vec![0.0; instance.contexts().dimension()],
             rewards: Vec::new(),
+            largest_reward: 0.0,
             cost_rows: Vec::new(),
             distinct_costs: Vec::new(),
             entry_of: HashMap::new(),
@@ -259,10 +263,15 @@ impl ContextSample {
             }
         }
         self.features.extend_from_slice(context.features);
+        for (largest, x) in self.largest_features.iter_mut().zip(context.features) {
+            *largest = largest.max(x.abs());
+        }
         self.steps.push(context.step as u32);
         self.points.push(context.point);
         for action in 1..=self.actions {
-            self.rewards.push(instance.reward(context, action));
+            let reward = instance.reward(context, action);
+            self.largest_reward = self.largest_reward.max(reward);
+            self.rewards.push(reward);
             let cost = instance.cost(context, action);
             let row = match self.distinct_costs.iter().position(|c| *c == cost) {
                 Some(row) => row,
@@ -349,6 +358,16 @@ impl ContextSample {
     /// The features of neighbouring entries, entry by entry.
     pub fn features_of(&self, entries: Range<usize>) -> &[f64] {
         &self.features[entries.start * self.dimension..entries.end * self.dimension]
+    }
+
+    /// The largest magnitude of each feature so far.
+    pub fn largest_features(&self) -> &[f64] {
+        &self.largest_features
+    }
+
+    /// The largest reward so far, 0 where none is positive.
+    pub fn largest_reward(&self) -> f64 {
+        self.largest_reward
     }
 
     /// r of all entries, `actions()` per entry; negative means infeasible.

@@ -47,9 +47,17 @@ impl Backend for Dense {
 /// Algorithm 2 over all candidates.
 pub(super) fn solve(problem: &Problem, terms: Precision) -> RawTable {
     match terms {
-        Precision::F64 => solve_in::<f64>(problem),
-        Precision::F32 => solve_in::<f32>(problem),
+        Precision::F32 if fits_f32(problem) => solve_in::<f32>(problem),
+        Precision::F32 | Precision::F64 => solve_in::<f64>(problem),
     }
+}
+
+/// Whether 32-bit floats hold the problem's rewards, with room for sums of them and for what is small beside r_max.
+fn fits_f32(problem: &Problem) -> bool {
+    let gains = problem.coefficients.gain.iter().copied();
+    let largest = gains.fold(0.0, f64::max);
+    let scale = problem.cap.unwrap_or(largest);
+    scale == 0.0 || scale >= 1e-25 && scale.max(largest) <= 1e25
 }
 
 fn solve_in<T: Term>(problem: &Problem) -> RawTable {

@@ -66,7 +66,9 @@ pub(super) fn backward_induction(
         for b in 0..=reach {
             let mut value = next[b] + sums[b] / setting.sample.total();
             if let Some(r_max) = setting.cap {
-                value = value.min((b as u64).min(remaining) as f64 * r_max);
+                let cap = (b as u64).min(remaining) as f64 * r_max;
+                // Not `min`, which would hide NaN.
+                value = if value > cap { cap } else { value };
             }
             row[b] = value;
             previous = value.max(previous);

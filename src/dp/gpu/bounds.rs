@@ -1,12 +1,13 @@
 //! Plans whose bounds are evaluated on the adapter, from contexts that stay there.
 
+use super::cut::Cut;
 use super::device::{Device, Launch, Part, Slot};
 use super::kernel::Shader;
 use super::layout::Upload;
-use super::limits::{Cut, Limits};
+use super::limits::{Limits, Size};
 use super::resident::{Resident, Update};
 use super::structs::Source;
-use super::{Gpu, limits, solve};
+use super::{Gpu, limits, single_precision, solve};
 use crate::dp::{
     BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, RawTable, Traffic,
 };
@@ -16,7 +17,8 @@ const THREADS: u32 = 64;
 
 impl Gpu {
     /// Plans with bounds evaluated on the adapter. `None` where that cannot be done: an oracle that is not a function of
-    /// parameters, 64-bit shaders, or samples that do not fit together or are not made of rows.
+    /// parameters or whose numbers are beyond 32-bit floats, 64-bit shaders, or samples that do not fit together or are not
+    /// made of rows.
     pub(super) fn plan_resident(
         &mut self,
         requests: &[PlanRequest],
@@ -28,23 +30,26 @@ impl Gpu {
         let Some(parameters) = parameters.filter(|p| !p.is_empty() && !self.f64) else {
             return Ok(None);
         };
-        let sizes = |r: &PlanRequest| (r.sample.actions(), r.sample.dimension());
-        let (actions, dimension) = sizes(&requests[0]);
+        let shape = |r: &PlanRequest| (r.sample.actions(), r.sample.dimension());
+        let (actions, dimension) = shape(&requests[0]);
         let contexts = self.adapter.contexts_per_thread();
         let Some(shader) = Shader::bounds(actions, dimension, contexts) else {
             return Ok(None);
         };
-        let fits = |r: &PlanRequest| sizes(r) == (actions, dimension) && r.sample.is_made_of_rows();
-        if !requests.iter().all(fits) {
+        let fits = |r: &PlanRequest| shape(r) == (actions, dimension) && r.sample.is_made_of_rows();
+        let mut pairs = requests.iter().zip(&parameters);
+        let safe = pairs.all(|(r, p)| fits(r) && single_precision::is_enough(r, p));
+        if !safe {
             return Ok(None);
         }
         let none = Coefficients::default();
         let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
         let kernel = self.kernel_for(&problems)?;
-        if limits::groups(&problems, kernel, &self.limits).len() > 1 {
+        let sizes: Vec<Size> = problems.iter().map(Size::of).collect();
+        if limits::groups(&sizes, kernel, &self.limits).len() > 1 {
             return Ok(None);
         }
-        let cut = Cut::new(&problems, kernel, &self.limits)?;
+        let cut = Cut::new(&sizes, kernel, &self.limits)?;
         let known = self.resident.take();
         match Resident::update(known, requests, kernel, &self.limits) {
             Some((known, update)) if !cut.moving => {

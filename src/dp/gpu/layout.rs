@@ -1,9 +1,10 @@
 //! A batch of problems as the flat arrays the shaders read.
 
+use super::cut::{Cut, Place};
+use super::fixed_point::FixedPoint;
 use super::kernel::cost_max;
-use super::limits::Cut;
-use super::structs::{FixedPoint, Header32, Header64, Member32, Member64, Step};
-use crate::dp::Problem;
+use super::structs::{Header32, Header64, Member32, Member64, Step};
+use crate::dp::{BackendError, Problem};
 
 /// The smallest lcb the 32-bit shaders see: times the huge gap of an infeasible action it outweighs any gain.
 const LCB_FLOOR: f32 = 1e-20;
@@ -35,28 +36,28 @@ pub struct Dispatch {
     /// Uniform parameters.
     pub step: Step,
     /// Byte offset of the bound part of the members.
-    pub member_offset: u64,
+    pub member_offset: u32,
     /// Byte offset of the bound part of the coefficients.
-    pub coefficient_offset: u64,
+    pub coefficient_offset: u32,
     /// Byte offset of the bound part of the costs.
-    pub cost_offset: u64,
+    pub cost_offset: u32,
     /// Candidates, the unit of work.
     pub candidates: u64,
 }
 
 impl Upload {
     /// Lays out a group of problems by a cut made for them.
-    pub fn new(problems: &[Problem], cut: &Cut) -> Self {
+    pub fn new(problems: &[Problem], cut: &Cut) -> Result<Self, BackendError> {
         let mut upload = Self::default();
         let mut blocks = Vec::with_capacity(problems.len());
         for (problem, place) in problems.iter().zip(&cut.places) {
             upload.push_header(problem, cut, place);
             upload.push_costs(problem, cut);
-            upload.push_coefficients(problem, cut);
+            upload.push_coefficients(problem, cut)?;
             blocks.push(upload.push_members(problem, cut));
         }
         upload.push_dispatches(problems, cut, &blocks);
-        upload
+        Ok(upload)
     }
 
     /// The members as bytes.
@@ -90,7 +91,7 @@ impl Upload {
         upload
     }
 
-    fn push_header(&mut self, problem: &Problem, cut: &Cut, place: &super::limits::Place) {
+    fn push_header(&mut self, problem: &Problem, cut: &Cut, place: &Place) {
         let actions = problem.sample.actions() as u32;
         let width = problem.budget_max + 1;
         let horizon = problem.sample.horizon() as u32;
@@ -149,14 +150,16 @@ impl Upload {
     }
 
     /// Coefficients of every pair; for the narrow shader the actions of an entry are sorted by cost.
-    fn push_coefficients(&mut self, problem: &Problem, cut: &Cut) {
+    fn push_coefficients(&mut self, problem: &Problem, cut: &Cut) -> Result<(), BackendError> {
         let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
         if cut.kernel.is_f64() {
             self.coefficients64
                 .extend(gain.iter().zip(lcb).map(|(&gain, &lcb)| [gain, lcb]));
-            return;
+            return Ok(());
         }
-        let scale = 1.0 / FixedPoint::of(problem).reward;
+        let fixed = FixedPoint::of(problem);
+        fixed.check(gain)?;
+        let scale = fixed.scale();
         let pair =
             |(gain, lcb): (&f64, &f64)| [(gain * scale) as f32, (*lcb as f32).max(LCB_FLOOR)];
         let first = self.coefficients32.len();
@@ -164,6 +167,7 @@ impl Upload {
         if cut.kernel.is_narrow() {
             self.sort_by_cost(problem, first);
         }
+        Ok(())
     }
 
     /// Sorts the actions of each entry by cost, where they are not sorted already.
@@ -260,8 +264,8 @@ impl Upload {
                         first_range,
                     },
                     member_offset: 0,
-                    coefficient_offset: cut.window_pair_offset(window, problems),
-                    cost_offset: cut.window_cost_offset(window, problems),
+                    coefficient_offset: cut.window_pair_offset(window),
+                    cost_offset: cut.window_cost_offset(window),
                     candidates: 0,
                 };
                 for (problem, block) in problems.iter().zip(blocks) {
@@ -274,8 +278,7 @@ impl Upload {
                         * problem.sample.actions() as u64
                         * u64::from(problem.budget_max + 1);
                     if cut.moving {
-                        dispatch.member_offset =
-                            u64::from(range[0]) * cut.kernel.member_bytes() as u64;
+                        dispatch.member_offset = range[0] * cut.kernel.member_bytes() as u32;
                         range[0] = 0;
                     }
                     self.ranges.push(range);

@@ -3,11 +3,14 @@
 
 mod adapter;
 mod bounds;
+mod cut;
 mod device;
+mod fixed_point;
 pub mod kernel;
 mod layout;
 pub mod limits;
 mod resident;
+mod single_precision;
 mod solve;
 pub mod structs;
 
@@ -17,10 +20,11 @@ use super::problem::evaluate_bounds;
 use super::{
     Backend, BackendError, PlanRequest, Plans, Precision, Problem, RawTable, Report, Traffic,
 };
+use cut::Cut;
 use device::Device;
 use kernel::{Kernel, Shader};
 use layout::Upload;
-use limits::{Cut, Limits};
+use limits::{Limits, Size};
 use resident::Resident;
 
 pub use adapter::{AdapterSummary, Adapters};
@@ -131,18 +135,24 @@ impl Gpu {
         group: &[Problem],
         kernel: Kernel,
     ) -> Result<Vec<RawTable>, BackendError> {
-        let cut = Cut::new(group, kernel, &self.limits)?;
-        let upload = Upload::new(group, &cut);
+        let sizes: Vec<Size> = group.iter().map(Size::of).collect();
+        let cut = Cut::new(&sizes, kernel, &self.limits)?;
+        let upload = Upload::new(group, &cut)?;
+        let bytes = self.run_group(&cut, &upload)?;
+        Ok(solve::tables(group, &cut, &bytes))
+    }
+
+    /// The bytes of the table of a group that has been laid out.
+    fn run_group(&mut self, cut: &Cut, upload: &Upload) -> Result<Vec<u8>, BackendError> {
         let (limits, poison) = (self.limits, self.poison);
         let traffic = &mut self.traffic;
-        let bytes = self.device.guarded(|device| {
-            let bound = solve::upload(device, &cut, &upload, &limits, traffic);
+        self.device.guarded(|device| {
+            let bound = solve::upload(device, cut, upload, &limits, traffic);
             if poison {
-                solve::poison(device, &cut);
+                solve::poison(device, cut);
             }
-            solve::run(device, &cut, &upload, &bound, Vec::new(), traffic)
-        })?;
-        Ok(solve::tables(group, &cut, &bytes))
+            solve::run(device, cut, upload, &bound, Vec::new(), traffic)
+        })
     }
 }
 
@@ -158,7 +168,8 @@ impl Backend for Gpu {
         let kernel = self.kernel_for(batch)?;
         let mut tables = Vec::with_capacity(batch.len());
         let mut start = 0;
-        for end in limits::groups(batch, kernel, &self.limits) {
+        let sizes: Vec<Size> = batch.iter().map(Size::of).collect();
+        for end in limits::groups(&sizes, kernel, &self.limits) {
             tables.extend(self.solve_group(&batch[start..end], kernel)?);
             start = end;
         }
@@ -194,5 +205,93 @@ impl Backend for Gpu {
             traffic: Some(self.traffic),
             strategies: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::{Cut, Gpu, Limits, Size, Upload, solve};
+    use crate::dp::gpu::structs::Header32;
+    use crate::dp::timing::probe;
+    use crate::dp::{Backend, BackendError, Problem, TableError, ValueTable};
+
+    fn gpu() -> Option<Gpu> {
+        let opened = Gpu::open(None, false);
+        let required = std::env::var_os("CI").is_some();
+        assert!(opened.is_ok() || !required, "GPU tests must run in CI");
+        opened.ok()
+    }
+
+    /// A scale in which values do not fit the table, as no problem has: sums saturate instead of wrapping around, the
+    /// table is refused, and the cap brings back what lies above it.
+    #[test]
+    fn values_that_do_not_fit_the_table_are_refused() {
+        let Some(mut gpu) = gpu() else { return };
+        let (sample, mut coefficients) = probe(64);
+        coefficients.lcb.fill(0.0);
+        let wide = Limits {
+            busy_workgroups: 4,
+            ..gpu.limits
+        };
+        for (cap, factor, weight, fits) in [
+            (None, 1.0, 1.0, true),
+            (None, 4.0, 1.0, false),
+            (None, 1e30, 1.0, false),
+            (Some(1.0), 1.0, 1.0, true),
+            (Some(1.0), 1e30, 1.0, true),
+            // Not a number at all: no cap may hide it.
+            (Some(1.0), 1.0, f32::NAN, false),
+            (Some(1.0), 1.0, f32::INFINITY, false),
+        ] {
+            let problem = Problem {
+                sample: &sample,
+                coefficients: &coefficients,
+                budget_max: 31,
+                cap,
+            };
+            let kernel = gpu.kernel_for(&[problem]).unwrap();
+            let cut = Cut::new(&[Size::of(&problem)], kernel, &wide).unwrap();
+            let mut upload = Upload::new(&[problem], &cut).unwrap();
+            assert_eq!(upload.headers.len(), size_of::<Header32>());
+            let place = offset_of!(Header32, unit);
+            let unit: &mut [f32] = bytemuck::cast_slice_mut(&mut upload.headers[place..place + 4]);
+            unit[0] *= factor;
+            upload.members32[0].weight *= weight;
+            let bytes = gpu.run_group(&cut, &upload).unwrap();
+            let raw = solve::tables(&[problem], &cut, &bytes).remove(0);
+            let table = ValueTable::checked(raw, 1.0);
+            let refused = matches!(table, Err(TableError::Overflow { .. }));
+            assert_eq!(refused, !fits, "cap {cap:?}, {factor}, {weight}");
+        }
+    }
+
+    /// What nobody computed is refused as well: the last dispatch, which folds the first row, is left out.
+    #[test]
+    fn values_that_were_never_computed_are_refused() {
+        let Some(gpu) = gpu() else { return };
+        let mut gpu = gpu.with_poison();
+        let (sample, coefficients) = probe(64);
+        let problem = Problem {
+            sample: &sample,
+            coefficients: &coefficients,
+            budget_max: 31,
+            cap: Some(1.0),
+        };
+        gpu.solve(&[problem]).unwrap();
+        let kernel = gpu.kernel_for(&[problem]).unwrap();
+        let cut = Cut::new(&[Size::of(&problem)], kernel, &gpu.limits).unwrap();
+        let mut upload = Upload::new(&[problem], &cut).unwrap();
+        upload.dispatches.pop();
+        let bytes = gpu.run_group(&cut, &upload).unwrap();
+        let raw = solve::tables(&[problem], &cut, &bytes).remove(0);
+        let refused = ValueTable::checked(raw, 1.0).unwrap_err();
+        assert_eq!(refused, TableError::Overflow { step: 1, budget: 0 });
+        // The device has no complaint of its own.
+        assert!(!matches!(
+            gpu.solve(&[problem]),
+            Err(BackendError::Rejected { .. })
+        ));
     }
 }

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use wgpu::BindGroup;
 
+use super::cut::Cut;
 use super::device::{Device, Launch, Part, Slot};
+use super::fixed_point::FixedPoint;
 use super::kernel::Shader;
 use super::layout::Upload;
-use super::limits::{Cut, Limits};
-use super::structs::{FixedPoint, Step};
+use super::limits::Limits;
+use super::structs::Step;
 use crate::dp::{BackendError, Precision, Problem, RawTable, Traffic};
 
 /// Bytes between the uniforms of two dispatches.
-const UNIFORM_STRIDE: u64 = 256;
+pub const UNIFORM_STRIDE: u64 = 256;
 
 /// Candidates in one submission at the most, so that no driver takes it for a hang.
 const SUBMIT_CANDIDATES: u64 = 20_000_000_000;
@@ -137,9 +139,9 @@ pub fn run<'a>(
                 bound,
                 offsets: vec![
                     i * UNIFORM_STRIDE as u32,
-                    dispatch.member_offset as u32,
-                    dispatch.coefficient_offset as u32,
-                    dispatch.cost_offset as u32,
+                    dispatch.member_offset,
+                    dispatch.coefficient_offset,
+                    dispatch.cost_offset,
                 ],
                 groups: [cut.tiles, cut.pieces, problems],
             }
