@@ -98,7 +98,7 @@ impl Score {
         let problem = owned.problem();
         let reference = Dense.solve(&[problem]).unwrap().remove(0);
         let r_max = owned.instance.reward_max();
-        let table = checked(owned, raw);
+        let table = checked(raw);
         let difference = relative_difference(&table, &reference, r_max);
         assert!(difference <= self.tolerance, "{what}: {difference:e} off");
         self.problems += 1;
@@ -111,8 +111,8 @@ impl Score {
     }
 }
 
-fn checked(owned: &Owned, raw: &RawTable) -> ValueTable {
-    ValueTable::checked(raw.clone(), owned.problem().reward_scale()).unwrap()
+fn checked(raw: &RawTable) -> ValueTable {
+    ValueTable::checked(raw.clone()).unwrap()
 }
 
 fn conforms(name: &str, backend: &mut dyn Backend, tolerance: f64) {
@@ -172,7 +172,7 @@ fn single_problems(backend: &mut dyn Backend, score: &mut Score) {
         let owned = Owned::random(&mut rng, shape);
         let raw = backend.solve_raw(&[owned.problem()]).unwrap().remove(0);
         score.check(&owned, &raw, &format!("{shape:?}"));
-        let table = checked(&owned, &raw);
+        let table = checked(&raw);
         // The reference itself is checked against the algorithm word for word.
         if horizon * types * actions * budget as usize <= 200_000 {
             let literal = literal_dp(&owned.problem());

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use super::problem::evaluate_bounds;
 use super::{BackendError, PlanRequest, Problem, RawTable, Report, ValueTable};
 
@@ -13,7 +11,8 @@ pub trait Backend: Send {
     /// A short name for reports, such as `cpu`.
     fn name(&self) -> &'static str;
 
-    /// The tables of all problems as computed, in their order.
+    /// The tables of all problems as computed, in their order. Coefficients that are not finite numbers are refused, for a
+    /// comparison would drop them without a word.
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError>;
 
     /// The tables of all requests as computed. By default the fitted oracles' bounds are evaluated on the CPU and the
@@ -21,7 +20,7 @@ pub trait Backend: Send {
     fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
         let start = Instant::now();
         let mut coefficients = Vec::new();
-        evaluate_bounds(requests, &mut coefficients)?;
+        evaluate_bounds(requests, &mut coefficients);
         let bounds = start.elapsed();
         let problems = requests.iter().zip(&coefficients);
         let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
@@ -31,26 +30,22 @@ pub trait Backend: Send {
         })
     }
 
-    /// Value tables of all problems, in their order. Coefficients must be finite numbers.
+    /// Value tables of all problems, in their order.
     fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
-        let check = |problem: &Problem| problem.coefficients.check(problem.sample.actions());
-        batch.par_iter().try_for_each(check)?;
-        let scales = batch.iter().map(Problem::reward_scale);
-        check_tables(self.name(), self.solve_raw(batch)?, scales)
+        check_tables(self.name(), self.solve_raw(batch)?)
     }
 
     /// Value tables for fitted oracles, in the order of the requests.
     fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
         let Plans { tables, bounds } = self.plan_raw(requests)?;
-        let scales = requests.iter().map(|request| request.reward_max);
         Ok(Plans {
-            tables: check_tables(self.name(), tables, scales)?,
+            tables: check_tables(self.name(), tables)?,
             bounds,
         })
     }
 
     /// Whether the backend solves these requests by a way that does not pass over all contexts.
-    fn has_shortcut(&self, _requests: &[PlanRequest]) -> bool {
+    fn has_shortcut(&mut self, _requests: &[PlanRequest]) -> bool {
         false
     }
 
@@ -76,10 +71,8 @@ pub struct Plans<T = ValueTable> {
 fn check_tables(
     backend: &'static str,
     tables: Vec<RawTable>,
-    scales: impl Iterator<Item = f64>,
 ) -> Result<Vec<ValueTable>, BackendError> {
-    let checked = tables.into_iter().zip(scales).map(|(raw, scale)| {
-        ValueTable::checked(raw, scale).map_err(|error| BackendError::Table { backend, error })
-    });
-    checked.collect()
+    let check =
+        |raw| ValueTable::checked(raw).map_err(|error| BackendError::Table { backend, error });
+    tables.into_iter().map(check).collect()
 }

@@ -9,7 +9,6 @@ mod problem;
 mod raw_table;
 mod report;
 mod sample;
-mod sorted_thetas;
 mod table;
 mod timing;
 mod weighted_entries;
@@ -21,6 +20,5 @@ pub use problem::{BoundParameters, BoundSource, Coefficients, Link, PlanRequest,
 pub use raw_table::{Precision, RawTable};
 pub use report::{Report, Traffic};
 pub use sample::{ContextSample, RowEntry};
-pub use sorted_thetas::{Above, SortedThetas};
 pub use table::{TableError, ValueTable};
 pub use weighted_entries::WeightedEntries;

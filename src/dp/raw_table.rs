@@ -36,11 +36,12 @@ pub struct RawTable {
     pub(super) width: usize,
     pub(super) values: Vec<f64>,
     pub(super) precision: Precision,
+    pub(super) reward: f64,
 }
 
 impl RawTable {
-    /// A table of zeros.
-    pub fn zeros(horizon: usize, budget_max: u32, precision: Precision) -> Self {
+    /// A table of zeros, whose rounding is measured in `reward`: r_max, or the largest gain where values are not capped.
+    pub fn zeros(horizon: usize, budget_max: u32, precision: Precision, reward: f64) -> Self {
         let width = budget_max as usize + 1;
         // The checked table has one row more, after the last step.
         let mut values = Vec::with_capacity((horizon + 1) * width);
@@ -49,6 +50,7 @@ impl RawTable {
             width,
             values,
             precision,
+            reward,
         }
     }
 
@@ -65,6 +67,11 @@ impl RawTable {
     /// Step `h`, to be written.
     pub fn row_mut(&mut self, h: usize) -> &mut [f64] {
         &mut self.values[h * self.width..(h + 1) * self.width]
+    }
+
+    /// What rounding may have done to a value with budget `b`, against its neighbours.
+    pub fn rounding(&self, b: usize) -> f64 {
+        self.precision.tolerance() * self.reward * b.min(self.horizon()) as f64
     }
 
     /// What it was computed in.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::Rng;
 
-use super::{SortedThetas, WeightedEntries};
+use super::WeightedEntries;
 use crate::model::{Context, ContextRows, Instance};
 
 /// Weighted contexts per step, in flat arrays. It only grows.
@@ -63,7 +63,7 @@ impl ContextSample {
             false => Vec::new(),
         };
         Self {
-            lists: vec![WeightedEntries::for_bids(&bids); horizon],
+            lists: vec![WeightedEntries::default(); horizon],
             bids,
             unit_cost: application.cost_max() == 1,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -108,7 +108,7 @@ impl ContextSample {
             }
             let list = sample.lists.len();
             shared.insert(key, list);
-            sample.lists.push(WeightedEntries::for_bids(&sample.bids));
+            sample.lists.push(WeightedEntries::default());
             sample.list_of_step[step] = list;
             for (&point, &weight) in points.iter().zip(weights) {
                 let context = Context {
@@ -117,10 +117,9 @@ impl ContextSample {
                     point: Some(point),
                 };
                 let entry = sample.entry(instance, &context);
-                sample.add(list, entry, weight * (1.0 - no_arrival), true);
+                sample.lists[list].add(entry, weight * (1.0 - no_arrival), true);
             }
         }
-        sample.settle();
         Some(sample)
     }
 
@@ -179,22 +178,16 @@ impl ContextSample {
                     point: support.find(features),
                 })
             });
-            self.append_row(instance, contexts);
+            self.append(instance, contexts);
         }
-        self.settle();
     }
 
     /// Appends one row: the contexts that arrived in one episode.
     pub fn append<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
-        self.append_row(instance, contexts);
-        self.settle();
-    }
-
-    fn append_row<'c>(&mut self, instance: &Instance, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
             let entry = self.entry(instance, &context);
             let list = self.list_of_step[context.step];
-            let place = self.add(list, entry, 1.0, context.point.is_some());
+            let place = self.lists[list].add(entry, 1.0, context.point.is_some());
             self.row_entries.push(RowEntry {
                 step: context.step as u32,
                 place,
@@ -203,23 +196,6 @@ impl ContextSample {
         }
         self.row_ends.push(self.row_entries.len());
         self.total += 1.0;
-    }
-
-    fn add(&mut self, list: usize, entry: u32, weight: f64, may_repeat: bool) -> u32 {
-        let list = &mut self.lists[list];
-        if let Some(thetas) = &mut list.thetas {
-            thetas.push(self.features[entry as usize * self.dimension], weight);
-        }
-        list.add(entry, weight, may_repeat)
-    }
-
-    /// Puts thetas that are new in order.
-    fn settle(&mut self) {
-        let thetas = self
-            .lists
-            .iter_mut()
-            .filter_map(|list| list.thetas.as_mut());
-        thetas.for_each(SortedThetas::settle);
     }
 
     /// A number no other sample has.

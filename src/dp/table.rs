@@ -71,30 +71,25 @@ impl ValueTable {
     }
 
     /// The table of a backend's numbers, where they can be a table: finite, and neither negative nor falling in b by more
-    /// than [`super::Precision::tolerance`] of `reward` min(b, H), with `reward` r_max or the largest gain. What lies
-    /// within is smoothed out, so that values never fall.
-    pub fn checked(raw: RawTable, reward: f64) -> Result<Self, TableError> {
-        let horizon = raw.horizon();
-        let RawTable {
-            width,
-            mut values,
-            precision,
-        } = raw;
-        let unit = precision.tolerance() * reward;
-        for (h, row) in values.chunks_exact_mut(width).enumerate() {
+    /// than [`RawTable::rounding`]. What lies within is smoothed out, so that values never fall.
+    pub fn checked(mut raw: RawTable) -> Result<Self, TableError> {
+        let (horizon, width) = (raw.horizon(), raw.width);
+        let rounding: Vec<f64> = (0..width).map(|b| raw.rounding(b)).collect();
+        for h in 0..horizon {
             let mut previous = 0.0;
-            for (budget, value) in row.iter_mut().enumerate() {
-                let allowed = unit * budget.min(horizon) as f64;
+            for (budget, value) in raw.row_mut(h).iter_mut().enumerate() {
                 // The usual case, and false for NaN.
                 if *value >= previous && *value < f64::INFINITY {
                     previous = *value;
-                } else if *value >= previous - allowed && *value < f64::INFINITY {
+                } else if *value >= previous - rounding[budget] && *value < f64::INFINITY {
                     *value = previous;
                 } else {
+                    let allowed = rounding[budget];
                     return Err(TableError::of(h + 1, budget, *value, previous, allowed));
                 }
             }
         }
+        let mut values = raw.values;
         values.resize((horizon + 1) * width, 0.0);
         Ok(Self {
             horizon,
@@ -153,9 +148,9 @@ mod tests {
     use crate::dp::{Precision, RawTable};
 
     fn table(precision: Precision, row: &[f64]) -> Result<ValueTable, TableError> {
-        let mut raw = RawTable::zeros(2, row.len() as u32 - 1, precision);
+        let mut raw = RawTable::zeros(2, row.len() as u32 - 1, precision, 1.0);
         raw.row_mut(0).copy_from_slice(row);
-        ValueTable::checked(raw, 1.0)
+        ValueTable::checked(raw)
     }
 
     /// Two steps, r_max = 1: at budget 2 the tolerance is that of two units.

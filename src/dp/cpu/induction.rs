@@ -52,7 +52,12 @@ pub(super) fn backward_induction(
     mut sum_gains: impl FnMut(usize, &[f64], &mut [f64]),
 ) -> RawTable {
     let horizon = setting.sample.horizon();
-    let mut table = RawTable::zeros(horizon, setting.budget_max, precision);
+    let mut table = RawTable::zeros(
+        horizon,
+        setting.budget_max,
+        precision,
+        setting.cap.unwrap_or(0.0),
+    );
     let mut next = vec![0.0; setting.budget_max as usize + 1];
     let mut sums = Vec::new();
     for h in (0..horizon).rev() {
@@ -77,6 +82,10 @@ pub(super) fn backward_induction(
         let last = row[reach];
         row[reach..].fill(last);
         next[reach..].fill(previous);
+    }
+    if setting.cap.is_none() {
+        // Sums of positive terms: 64-bit rounding is relative to the largest of them.
+        table.reward = next.last().copied().unwrap_or(0.0);
     }
     table
 }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::auction_envelope::{self, ActionBounds};
 use super::induction::Setting;
+use super::theta_index::{ThetaIndex, ThetaIndices};
 use super::{Strategy, cost_model, dense, gap_envelope, shared_envelope};
 use crate::dp::problem::evaluate_bounds;
 use crate::dp::{
@@ -20,6 +21,8 @@ pub struct Cpu {
     forced: Option<Strategy>,
     terms: Precision,
     used: BTreeMap<Strategy, u64>,
+    /// What auctions need, kept from plan to plan.
+    thetas: ThetaIndices,
     /// Kept from plan to plan: fresh memory costs more than filling it.
     coefficients: Vec<Coefficients>,
 }
@@ -39,6 +42,7 @@ impl Cpu {
             forced,
             terms,
             used: BTreeMap::new(),
+            thetas: ThetaIndices::default(),
             coefficients: Vec::new(),
         }
     }
@@ -48,13 +52,30 @@ impl Cpu {
         &self.used
     }
 
-    /// The strategy for a sample; `auction` says whether bounds are free of contexts.
-    fn choose(&self, setting: Setting, auction: bool) -> Result<Strategy, BackendError> {
+    /// Brings up to date what the strategies that may be chosen need to know of samples.
+    fn update_indices<'s>(&mut self, settings: impl Iterator<Item = Setting<'s>>) {
+        let forced = self.forced;
+        let auctions = settings.filter(|setting| {
+            setting.sample.bids().is_some()
+                && match forced {
+                    None => !cost_model::is_small(*setting),
+                    Some(strategy) => strategy == Strategy::AuctionEnvelope,
+                }
+        });
+        self.thetas.update(auctions.map(|setting| setting.sample));
+    }
+
+    /// The strategy for a sample; `auction` is the index of an auction whose bounds are free of contexts.
+    fn choose(
+        &self,
+        setting: Setting,
+        auction: Option<&ThetaIndex>,
+    ) -> Result<Strategy, BackendError> {
         let Some(strategy) = self.forced else {
             return Ok(cost_model::fastest(setting, auction, self.terms));
         };
         let suits = strategy.suits(setting.sample);
-        if suits && (strategy != Strategy::AuctionEnvelope || auction) {
+        if suits && (strategy != Strategy::AuctionEnvelope || auction.is_some()) {
             return Ok(strategy);
         }
         Err(strategy.refused())
@@ -62,32 +83,46 @@ impl Cpu {
 
     fn solve_one(&self, problem: &Problem) -> Result<(Strategy, RawTable), BackendError> {
         let setting = Setting::of_problem(problem);
-        let mut strategy = self.choose(setting, problem.sample.bids().is_some())?;
-        if strategy == Strategy::AuctionEnvelope {
+        let index = self.thetas.of(problem.sample);
+        let mut strategy = self.choose(setting, index)?;
+        if let (Strategy::AuctionEnvelope, Some(index)) = (strategy, index) {
             match auction_envelope::action_bounds(problem) {
                 Some(bounds) => {
-                    let table = auction_envelope::solve(setting, &bounds);
+                    let table = auction_envelope::solve(setting, &bounds, index);
                     return Ok((strategy, table));
                 }
-                None => strategy = self.choose(setting, false)?,
+                None => strategy = self.choose(setting, None)?,
             }
         }
         let table = match strategy {
-            Strategy::GapEnvelope => gap_envelope::solve(problem),
-            Strategy::SharedEnvelope => shared_envelope::solve(problem),
-            Strategy::Dense | Strategy::AuctionEnvelope => dense::solve(problem, self.terms),
+            Strategy::GapEnvelope => gap_envelope::solve(problem)?,
+            Strategy::SharedEnvelope => shared_envelope::solve(problem)?,
+            Strategy::Dense | Strategy::AuctionEnvelope => dense::solve(problem, self.terms)?,
         };
         Ok((strategy, table))
     }
 
-    /// The bounds of a request that is best solved without evaluating them context by context.
+    /// The table of a request that is best solved without evaluating bounds context by context.
+    fn plan_one(&self, request: &PlanRequest) -> Option<RawTable> {
+        let bounds = self.context_free(request)?;
+        let index = self.thetas.of(request.sample)?;
+        let setting = Setting::of_request(request);
+        Some(auction_envelope::solve(setting, &bounds, index))
+    }
+
+    /// The bounds of such a request.
     fn context_free(&self, request: &PlanRequest) -> Option<ActionBounds> {
-        let strategy = self.choose(Setting::of_request(request), true).ok()?;
+        let index = self.thetas.of(request.sample)?;
+        let setting = Setting::of_request(request);
+        let strategy = self.choose(setting, Some(index)).ok()?;
         if strategy != Strategy::AuctionEnvelope {
             return None;
         }
         match request.source.parameters()? {
-            BoundParameters::Armed { bounds, by_step } => Some(ActionBounds { bounds, by_step }),
+            BoundParameters::Armed { bounds, by_step } => {
+                let finite = bounds.iter().flatten().all(|x| x.is_finite());
+                finite.then_some(ActionBounds { bounds, by_step })
+            }
             BoundParameters::Ellipsoid { .. } => None,
         }
     }
@@ -99,6 +134,7 @@ impl Backend for Cpu {
     }
 
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
+        self.update_indices(batch.iter().map(Setting::of_problem));
         let solved: Result<Vec<(Strategy, RawTable)>, BackendError> =
             batch.par_iter().map(|p| self.solve_one(p)).collect();
         let tables = solved?.into_iter().map(|(strategy, table)| {
@@ -109,16 +145,8 @@ impl Backend for Cpu {
     }
 
     fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
-        let direct: Vec<Option<RawTable>> = requests
-            .par_iter()
-            .map(|request| {
-                let bounds = self.context_free(request)?;
-                Some(auction_envelope::solve(
-                    Setting::of_request(request),
-                    &bounds,
-                ))
-            })
-            .collect();
+        self.update_indices(requests.iter().map(Setting::of_request));
+        let direct: Vec<Option<RawTable>> = requests.par_iter().map(|r| self.plan_one(r)).collect();
         let others = requests
             .iter()
             .zip(&direct)
@@ -130,7 +158,7 @@ impl Backend for Cpu {
         }
         let start = Instant::now();
         let mut coefficients = std::mem::take(&mut self.coefficients);
-        evaluate_bounds(&others, &mut coefficients)?;
+        evaluate_bounds(&others, &mut coefficients);
         let bounds = start.elapsed();
         let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
         let problems: Vec<Problem> = others.iter().zip(&coefficients).map(with).collect();
@@ -145,7 +173,8 @@ impl Backend for Cpu {
         })
     }
 
-    fn has_shortcut(&self, requests: &[PlanRequest]) -> bool {
+    fn has_shortcut(&mut self, requests: &[PlanRequest]) -> bool {
+        self.update_indices(requests.iter().map(Setting::of_request));
         requests.iter().all(|r| self.context_free(r).is_some())
     }
 

@@ -151,6 +151,7 @@ impl Upload {
 
     /// Coefficients of every pair; for the narrow shader the actions of an entry are sorted by cost.
     fn push_coefficients(&mut self, problem: &Problem, cut: &Cut) -> Result<(), BackendError> {
+        problem.coefficients.check(problem.sample.actions())?;
         let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
         if cut.kernel.is_f64() {
             self.coefficients64

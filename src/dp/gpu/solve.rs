@@ -201,7 +201,7 @@ pub fn tables(group: &[Problem], cut: &Cut, bytes: &[u8]) -> Vec<RawTable> {
             } else {
                 Precision::F32
             };
-            let mut table = RawTable::zeros(horizon, problem.budget_max, precision);
+            let mut table = RawTable::zeros(horizon, problem.budget_max, precision, fixed.reward);
             for h in 0..horizon {
                 let first = first + (horizon - h - 1) * width;
                 for (b, slot) in table.row_mut(h).iter_mut().enumerate() {
