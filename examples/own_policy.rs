@@ -24,10 +24,8 @@ impl Policy for Pacing {
             self.task.feasible(context, *a, budget)
                 && f64::from(self.task.cost(context, *a)) <= rate.max(1.0)
         };
-        (1..=self.task.actions())
-            .filter(affordable)
-            .last()
-            .unwrap_or(0)
+        let mut dearest_first = (1..=self.task.actions()).rev();
+        dearest_first.find(affordable).unwrap_or(0)
     }
 }
 

@@ -53,7 +53,7 @@ fn verdict<'a>(adapters: impl Iterator<Item = &'a AdapterSummary> + Clone) -> St
     let mut usable = adapters.clone().filter(|a| a.is_worth_trying());
     if let Some(best) = usable.next() {
         return format!(
-            "--backend auto takes {} for batches that a calibration at the start finds faster there, the CPU for the others.",
+            "--backend auto takes {} for batches that a timing at the start finds faster there, the CPU for the others.",
             best.name
         );
     }
