@@ -42,7 +42,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             machine::note(&args.machine, &format!("{} with K = {k}", panel.name()));
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
             let finished = run_study(&file, &inner, backend.as_mut(), &args.machine, threads)?;
-            let (excess, results) = (finished.outcome.excess_over_first(), finished.results);
+            let (excess, results) = (finished.outcome.excess_over(0), finished.results);
             charts.push(plot::regret(&results));
             panels.push(Panel::new(panel.name(), k, &results, excess));
             runs.push(results.run.text());

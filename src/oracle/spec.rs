@@ -275,6 +275,46 @@ impl OracleConfig {
         }
     }
 
+    /// Parameters of the radius that were set by hand, so that bounds are not those of the theory.
+    pub fn set_by_hand(&self) -> Vec<&'static str> {
+        let mut set = Vec::new();
+        let mut note = |name, is_set: bool| set.extend(is_set.then_some(name));
+        let scale = match &self.spec {
+            OracleSpec::Armed { radius_scale }
+            | OracleSpec::ArmedByStep { radius_scale }
+            | OracleSpec::BetaBinomial { radius_scale, .. } => *radius_scale,
+            OracleSpec::Glm(p) => {
+                note("gamma", p.gamma.is_some());
+                note("kappa", p.kappa.is_some());
+                p.radius_scale
+            }
+            OracleSpec::Logistic(p) => {
+                note("gamma", p.gamma.is_some());
+                note("kappa", p.kappa.is_some());
+                p.radius_scale
+            }
+            OracleSpec::Kernel(p) => {
+                note("beta", p.beta.is_some());
+                p.radius_scale
+            }
+            OracleSpec::Gp(p) => {
+                note("beta", p.beta.is_some());
+                p.radius_scale
+            }
+            OracleSpec::LinearMixture(p) => p.radius_scale,
+            OracleSpec::LogisticMixture(p) => p.radius_scale,
+            OracleSpec::KernelMixture(p) => p.radius_scale,
+            // No theory gives this one's radius.
+            OracleSpec::Neural(_) => {
+                note("gamma", true);
+                1.0
+            }
+            OracleSpec::Known => 1.0,
+        };
+        note("radius_scale", scale < 1.0);
+        set
+    }
+
     /// Whether [`Oracle::draw`] draws.
     pub fn has_posterior(&self) -> bool {
         match &self.spec {

@@ -6,7 +6,7 @@ use super::ResultsFolder;
 use super::offers::OfferMap;
 use super::read::{PolicyResults, Results};
 use super::records::{ActionRow, CoverageRow, StepRow, SummaryRow, ValueRow};
-use super::run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
+use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 use super::study_toml::StudyText;
 use crate::dp::{Report, ValueTable};
 use crate::error::OutputError;
@@ -33,8 +33,15 @@ impl Results {
         outcome: &Outcome,
         setting: Setting,
     ) -> Self {
-        let policies = outcome.policies.iter().map(policy_results);
-        let policies: Vec<PolicyResults> = policies.collect();
+        let mut policies: Vec<PolicyResults> =
+            outcome.policies.iter().map(policy_results).collect();
+        if let Some(reference) = outcome.reference() {
+            let differences = outcome.excess_over(reference);
+            for (policy, difference) in policies.iter_mut().zip(differences) {
+                policy.run.paired_difference = known(difference.mean);
+                policy.run.paired_standard_error = known(difference.standard_error);
+            }
+        }
         let entries = policies.iter().map(|policy| policy.run.clone());
         Self {
             folder: folder.to_path_buf(),
@@ -93,6 +100,15 @@ fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
             expected_regret: regret.expected.and_then(|x| known(x.mean)),
             slope: regret.slope.and_then(|x| known(x.mean)),
             slope_standard_error: regret.slope.and_then(|x| known(x.standard_error)),
+            paired_difference: None,
+            paired_standard_error: None,
+            bounds: policy.knowledge.map(|knowledge| BoundsRun {
+                observations: knowledge.observations,
+                mean_width: knowledge.width,
+                vacuous_share: knowledge.vacuous,
+                at_norm_bound: knowledge.at_norm_bound,
+            }),
+            warnings: policy.warnings.clone(),
             seconds: policy.elapsed.as_secs_f64(),
         },
         cumulative: regret.cumulative.clone(),
@@ -167,6 +183,9 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyR
             bytes_down: traffic.bytes_down,
         }),
         peak_memory_bytes: None,
+        reference: outcome
+            .reference()
+            .map(|reference| outcome.policies[reference].name.clone()),
         policies,
         opt_per_episode: known(per_episode(optimum.table.row(0))),
         opt_per_episode_standard_error: estimate.map(|e| per_episode(&e.standard_error)),
