@@ -30,16 +30,17 @@ impl Results {
         folder: &Path,
         study: &Study,
         text: StudyText,
-        outcome: &Outcome,
+        outcome: Outcome,
         setting: Setting,
     ) -> Self {
-        let policies = outcome.policies.iter().map(policy_results);
+        let mut run = run(study, &outcome, setting);
+        let policies = outcome.policies.into_iter().map(policy_results);
         let policies: Vec<PolicyResults> = policies.collect();
-        let entries = policies.iter().map(|policy| policy.run.clone());
+        run.policies = policies.iter().map(|policy| policy.run.clone()).collect();
         Self {
             folder: folder.to_path_buf(),
             study: text,
-            run: run(study, outcome, setting, entries.collect()),
+            run,
             policies,
         }
     }
@@ -72,8 +73,8 @@ impl Results {
     }
 }
 
-fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
-    let regret = &policy.regret;
+fn policy_results(policy: PolicyOutcome) -> PolicyResults {
+    let regret = policy.regret;
     let last = regret.cumulative.last();
     let offers = policy.offers.as_ref().map(|map| {
         let mut offers = OfferMap::default();
@@ -85,7 +86,7 @@ fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
     });
     PolicyResults {
         run: PolicyRun {
-            name: policy.name.clone(),
+            name: policy.name,
             mean_reward: known(regret.mean_reward),
             share_of_opt: known(regret.share_of_opt),
             final_regret: last.and_then(|x| known(x.mean)),
@@ -95,7 +96,7 @@ fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
             slope_standard_error: regret.slope.and_then(|x| known(x.standard_error)),
             seconds: policy.elapsed.as_secs_f64(),
         },
-        cumulative: regret.cumulative.clone(),
+        cumulative: regret.cumulative,
         left: policy.budget_use.left(),
         offers,
     }
@@ -121,7 +122,8 @@ fn action_rows<'m>(
         })
 }
 
-fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyRun>) -> Run {
+/// What there is to say but for the policies.
+fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
     let Setting {
         command,
         report,
@@ -167,7 +169,7 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyR
             bytes_down: traffic.bytes_down,
         }),
         peak_memory_bytes: None,
-        policies,
+        policies: Vec::new(),
         opt_per_episode: known(per_episode(optimum.table.row(0))),
         opt_per_episode_standard_error: estimate.map(|e| per_episode(&e.standard_error)),
         fluid_bound_per_episode: known(per_episode(&optimum.fluid)),
