@@ -95,7 +95,7 @@ impl InputError {
 #[derive(Debug, Error)]
 pub enum OutputError {
     /// The folder holds results of an earlier run.
-    #[error("{}: already holds results ({found}); choose another folder or add --force", folder.display())]
+    #[error("{}: already holds results ({found}); choose another folder", folder.display())]
     Occupied {
         /// The folder asked for.
         folder: PathBuf,

@@ -334,3 +334,33 @@ fn results_are_not_overwritten_unasked() {
     );
     assert!(message.contains("cannot be written"), "{message}");
 }
+
+/// What no machine can hold is refused before anything is written, with what it needs and what is free. Where the system
+/// does not tell its memory, only the disk is checked.
+#[test]
+fn what_cannot_fit_is_refused_with_the_numbers() {
+    let folder = tempdir().unwrap();
+    let disk = "of disk space, of which ";
+    let memory = "of memory, of which ";
+    let kernel = common::cbwk_ok(folder.path(), &["presets", "smooth-pricing"]);
+    let long = kernel.replace("episodes = 200", "episodes = 100_000_000");
+    assert_ne!(long, kernel);
+    fs::write(folder.path().join("long.toml"), long).unwrap();
+    let many = ["--replications", "100000000", "--episodes", "1000000"];
+    let simulate = ["simulate", "--out", "o", "--policy", "random"];
+    let mut cases = vec![([&simulate[..], &many].concat(), disk)];
+    if Path::new("/proc/meminfo").exists() {
+        cases.push((vec!["simulate", "long.toml", "--out", "o"], memory));
+        cases.push((vec!["calibrate", "long.toml", "--out", "o"], memory));
+        let rows = ["--sample-sizes", "4294967295"];
+        let solve = ["solve", "--preset", "rush-hour-pricing"];
+        cases.push(([&solve[..], &rows].concat(), memory));
+    }
+    for (args, expected) in cases {
+        let message = refused(folder.path(), &args);
+        assert!(message.contains(expected), "{args:?}: {message}");
+        assert!(
+            message.contains(": needs about ") && message.contains(" are free; accepted: fewer ")
+        );
+    }
+}

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::json;
 
 use super::args::{CalibrateArgs, Format};
-use super::machine;
+use super::{machine, resources};
 use cbwk_gpu::config::Study;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::experiment::{CoverageSetting, Streams, coverage, growing_sizes};
@@ -40,11 +40,15 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         }
         .into());
     }
+    let threads = machine::set_threads(args.threads)?;
+    for (_, oracle) in &oracles {
+        let needed = setting.memory(study.world.task(), oracle, threads);
+        resources::check_memory(&study.name, needed, "fewer --observations or --threads")?;
+    }
     let folder = match &args.out {
         Some(path) => Some(ResultsFolder::prepare(path, args.force)?),
         None => None,
     };
-    machine::set_threads(args.threads)?;
     let streams = Streams::new(args.seed.unwrap_or(study.seed));
     let mut found: Vec<CoverageRow> = Vec::new();
     for (name, oracle) in &oracles {

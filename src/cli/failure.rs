@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::resources::TooLittle;
 use cbwk_gpu::dp::BackendError;
 use cbwk_gpu::error::{InputError, OutputError};
 
@@ -17,6 +18,9 @@ pub struct Ended {
 
 /// The message, with the option that would help where one would.
 pub fn in_words(error: &anyhow::Error) -> String {
+    if let Some(OutputError::Occupied { .. }) = error.downcast_ref() {
+        return format!("{error:#}, or add --force");
+    }
     let help = match error.downcast_ref() {
         Some(BackendError::Structure { strategy, needs }) => {
             return format!("--strategy {strategy} needs {needs}");
@@ -35,7 +39,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         .downcast_ref()
         .is_some_and(OutputError::is_wrong_input);
     let wrong_strategy = matches!(error.downcast_ref(), Some(BackendError::Structure { .. }));
-    if error.is::<InputError>() || wrong_place || wrong_strategy {
+    if error.is::<InputError>() || error.is::<TooLittle>() || wrong_place || wrong_strategy {
         2
     } else if error.is::<BackendError>() || error.is::<Ended>() {
         3

@@ -7,6 +7,7 @@ mod failure;
 mod machine;
 mod report;
 mod reproduce;
+mod resources;
 mod sample_sizes;
 mod simulate;
 mod solve;

@@ -2,19 +2,21 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::{Format, MachineArgs, SimulateArgs};
 use super::failure::Ended;
-use super::{machine, sweep};
+use super::{machine, resources, sweep};
 use cbwk_gpu::config::{Document, Study, StudyFile, Sweep};
 use cbwk_gpu::dp::{Backend, BackendError};
 use cbwk_gpu::error::{InputError, OutputError};
-use cbwk_gpu::experiment::{self, Outcome, Record, RunError, Sink, SinkError, Yardstick};
+use cbwk_gpu::experiment::{self, Record, RunError, Sink, SinkError, Yardstick};
 use cbwk_gpu::report;
 use cbwk_gpu::results::{EpisodesFile, Results, ResultsFolder, Setting, StudyText};
+use cbwk_gpu::statistics::MeanAndError;
 
 /// Runs the command.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
@@ -27,12 +29,14 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     }
     let file = StudyFile::from_document(&document)?;
     machine::check_strategy(&args.machine, file.study.world.task())?;
+    let threads = machine::start_threads(&args.machine)?;
     let mut backend = machine::backend(&args.machine)?;
+    let out = args.out.as_deref().unwrap_or(Path::new("results"));
+    resources::check_studies(std::iter::once(&file.study), out)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
         None => ResultsFolder::prepare_default(&file.study.name)?,
     };
-    let threads = machine::start_threads(&args.machine)?;
     let finished = run_study(&file, &folder, backend.as_mut(), &args.machine, threads)?;
     let mut out = std::io::stdout().lock();
     match args.machine.format {
@@ -48,8 +52,9 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
 
 /// A study that has run and whose results are on disk.
 pub(super) struct Finished {
-    pub outcome: Outcome,
     pub results: Results,
+    /// Final regret minus that of the first policy, paired by replication.
+    pub excess: Vec<MeanAndError>,
 }
 
 /// Runs a study and writes its results folder.
@@ -81,16 +86,17 @@ pub(super) fn run_study(
         report: backend.report(),
         threads,
     };
-    let mut results = Results::of_outcome(folder.path(), study, text, &outcome, setting);
+    let excess = outcome.excess_over(0);
+    let mut results = Results::of_outcome(folder.path(), study, text, outcome, setting);
     results.write_tables(folder)?;
     let picture = report::plot::regret(&results).svg();
     folder.write("regret.svg", picture.as_bytes())?;
     folder.write("study.toml", results.study.text.as_bytes())?;
     results.run.seconds.total = start.elapsed().as_secs_f64();
     results.run.seconds.output = writing.elapsed().as_secs_f64();
-    results.run.peak_memory_bytes = peak_memory();
+    results.run.peak_memory_bytes = resources::peak_memory();
     results.write_run(folder)?;
-    Ok(Finished { outcome, results })
+    Ok(Finished { results, excess })
 }
 
 /// Moves the progress bar, and writes every wave to disk as it comes.
@@ -213,14 +219,4 @@ fn shell_word(word: String) -> String {
 
 pub(super) fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
-}
-
-/// The largest resident size of this process so far, where the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
 }

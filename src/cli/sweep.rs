@@ -1,11 +1,12 @@
 //! `cbwk-gpu simulate` on a study with a `[sweep]`: one results folder per point, and an overview.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use super::args::{Format, SimulateArgs};
-use super::machine;
 use super::simulate::{run_study, seconds};
+use super::{machine, resources};
 use cbwk_gpu::config::{StudyFile, Sweep, SweepPoint};
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::report;
@@ -23,7 +24,10 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
         machine::check_strategy(&args.machine, file.study.world.task())?;
     }
     let name = &studies[0].study.name;
+    let threads = machine::start_threads(&args.machine)?;
     let mut backend = machine::backend(&args.machine)?;
+    let out = args.out.as_deref().unwrap_or(Path::new("results"));
+    resources::check_studies(studies.iter().map(|file| &file.study), out)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
         None => ResultsFolder::prepare_default(name)?,
@@ -31,7 +35,6 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
     let inner = |point: &SweepPoint| folder.inner(&point.label, args.force);
     let folders = sweep.points.iter().map(inner);
     let folders: Vec<ResultsFolder> = folders.collect::<Result<_, OutputError>>()?;
-    let threads = machine::start_threads(&args.machine)?;
     let mut overview = Overview {
         keys: sweep.keys.clone(),
         rows: Vec::new(),

@@ -13,7 +13,7 @@ use crate::task::{Context, EpisodeContexts};
 use crate::world::World;
 
 /// Contexts whose bounds are compared, at the most.
-const CONTEXTS: usize = 1000;
+pub(super) const CONTEXTS: usize = 1000;
 
 /// What is drawn, and how often.
 #[derive(Debug, Clone)]

@@ -10,11 +10,12 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::expected::Evaluator;
+use super::need::wave_size;
 use super::{
     BudgetUse, Environment, EpisodeOutcome, Knowledge, Offer, OfferSurvey, Purpose, Streams,
 };
-use super::{NamedPolicy, Record, Sink, SinkError, Study, Yardstick};
 use super::{Outcome, Phases, PolicyOutcome, Tally};
+use super::{Record, Sink, SinkError, Study, Yardstick};
 use crate::dp::cpu::Dense;
 use crate::dp::{Backend, BackendError, ContextSample};
 use crate::error::Invalid;
@@ -23,13 +24,6 @@ use crate::oracle::{OracleConfig, Truth};
 use crate::policy::{self, Policy, Setting, Start, Turn};
 use crate::task::ContextRows;
 use crate::world::{Optimum, World};
-
-/// What the replications of a wave may hold together, in bytes.
-const WAVE_BYTES: usize = 192 << 20;
-
-/// Replications in a wave at the most, unless there are more threads: a batch that keeps an adapter busy, beyond which a
-/// wave would only cost memory.
-const WAVE: usize = 64;
 
 /// Plans of up to this many (step, budget, context, action) have their expected rewards evaluated without being asked.
 const SMALL_PLAN: usize = 20_000;
@@ -129,21 +123,6 @@ pub fn run(
         policies,
         phases,
     })
-}
-
-/// How many replications a wave holds.
-fn wave_size(study: &Study, policy: &NamedPolicy) -> usize {
-    let fitting = WAVE_BYTES / bytes_per_replication(study, policy).max(1);
-    let most = WAVE.max(rayon::current_num_threads());
-    fitting.clamp(1, study.replications.min(most))
-}
-
-/// What a replication holds by its end, its outcomes included.
-fn bytes_per_replication(study: &Study, policy: &NamedPolicy) -> usize {
-    let outcomes = study.episodes.saturating_mul(size_of::<EpisodeOutcome>());
-    let task = study.world.task();
-    let own = policy.maker.bytes_per_replication(task, study.episodes);
-    own.saturating_add(outcomes)
 }
 
 /// Algorithm 1 for all replications of a wave, episode by episode.

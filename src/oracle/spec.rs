@@ -328,7 +328,7 @@ impl OracleConfig {
         }
     }
 
-    /// A generous estimate of the bytes it holds after so many observations, with so many contexts watched.
+    /// About the bytes it holds after so many observations, with so many contexts watched.
     pub fn bytes(&self, task: &Task, observations: usize, watched: usize) -> usize {
         match self.spec {
             OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) | OracleSpec::Gp(_) => {
@@ -336,9 +336,23 @@ impl OracleConfig {
                     true => watched.min(task.support().len()),
                     false => watched,
                 };
-                8 * observations * (observations / 2 + contexts * task.actions())
+                let columns = contexts.saturating_mul(task.actions());
+                let row = (observations / 2).saturating_add(columns);
+                row.saturating_mul(8).saturating_mul(observations)
             }
-            _ => 0,
+            OracleSpec::Glm(_)
+            | OracleSpec::LinearMixture(_)
+            | OracleSpec::Logistic(_)
+            | OracleSpec::LogisticMixture(_)
+            | OracleSpec::Neural(_) => {
+                // phi and the label of each observation, and two numbers of the fit under way.
+                let per_observation = 8 * (task.dimension() + 4);
+                observations.saturating_mul(per_observation)
+            }
+            OracleSpec::Armed { .. }
+            | OracleSpec::ArmedByStep { .. }
+            | OracleSpec::BetaBinomial { .. }
+            | OracleSpec::Known => 0,
         }
     }
 }

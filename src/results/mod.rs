@@ -7,6 +7,7 @@
 mod episodes;
 mod file;
 mod folder;
+mod need;
 mod offers;
 mod outcome;
 mod overview;
@@ -19,6 +20,7 @@ mod study_toml;
 pub use episodes::{EpisodesFile, episode_rows};
 pub use file::{GrowingFile, write_whole};
 pub use folder::{RESULT_FILES, ResultsFolder};
+pub use need::disk_needed;
 pub use offers::{Offer, OfferMap};
 pub use outcome::{OptimumByBudget, Setting, value_rows};
 pub use overview::{Overview, OverviewRow, PointResult};

@@ -30,23 +30,23 @@ impl Results {
         folder: &Path,
         study: &Study,
         text: StudyText,
-        outcome: &Outcome,
+        outcome: Outcome,
         setting: Setting,
     ) -> Self {
-        let mut policies: Vec<PolicyResults> =
-            outcome.policies.iter().map(policy_results).collect();
-        if let Some(reference) = outcome.reference() {
-            let differences = outcome.excess_over(reference);
-            for (policy, difference) in policies.iter_mut().zip(differences) {
-                policy.run.paired_difference = known(difference.mean);
-                policy.run.paired_standard_error = known(difference.standard_error);
-            }
+        let mut run = run(study, &outcome, setting);
+        let reference = outcome.reference();
+        let differences = reference.map(|reference| outcome.excess_over(reference));
+        let policies = outcome.policies.into_iter().map(policy_results);
+        let mut policies: Vec<PolicyResults> = policies.collect();
+        for (policy, difference) in policies.iter_mut().zip(differences.into_iter().flatten()) {
+            policy.run.paired_difference = known(difference.mean);
+            policy.run.paired_standard_error = known(difference.standard_error);
         }
-        let entries = policies.iter().map(|policy| policy.run.clone());
+        run.policies = policies.iter().map(|policy| policy.run.clone()).collect();
         Self {
             folder: folder.to_path_buf(),
             study: text,
-            run: run(study, outcome, setting, entries.collect()),
+            run,
             policies,
         }
     }
@@ -79,8 +79,8 @@ impl Results {
     }
 }
 
-fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
-    let regret = &policy.regret;
+fn policy_results(policy: PolicyOutcome) -> PolicyResults {
+    let regret = policy.regret;
     let last = regret.cumulative.last();
     let offers = policy.offers.as_ref().map(|map| {
         let mut offers = OfferMap::default();
@@ -92,7 +92,7 @@ fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
     });
     PolicyResults {
         run: PolicyRun {
-            name: policy.name.clone(),
+            name: policy.name,
             mean_reward: known(regret.mean_reward),
             share_of_opt: known(regret.share_of_opt),
             final_regret: last.and_then(|x| known(x.mean)),
@@ -111,7 +111,7 @@ fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
             warnings: policy.warnings.clone(),
             seconds: policy.elapsed.as_secs_f64(),
         },
-        cumulative: regret.cumulative.clone(),
+        cumulative: regret.cumulative,
         left: policy.budget_use.left(),
         offers,
     }
@@ -137,7 +137,8 @@ fn action_rows<'m>(
         })
 }
 
-fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyRun>) -> Run {
+/// What there is to say but for the policies.
+fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
     let Setting {
         command,
         report,
@@ -186,7 +187,7 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyR
         reference: outcome
             .reference()
             .map(|reference| outcome.policies[reference].name.clone()),
-        policies,
+        policies: Vec::new(),
         opt_per_episode: known(per_episode(optimum.table.row(0))),
         opt_per_episode_standard_error: estimate.map(|e| per_episode(&e.standard_error)),
         fluid_bound_per_episode: known(per_episode(&optimum.fluid)),

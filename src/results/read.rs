@@ -1,4 +1,4 @@
-//! A results folder read back and checked: what `simulate --out` wrote, for reports that compare runs.
+//! A results folder read back and checked: what a study wrote, for reports that compare runs.
 
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ fn incomplete(folder: &Path, needed: &str) -> InputError {
     InputError::File {
         file: folder.to_path_buf(),
         message: format!(
-            "{why}: {needed} is missing; accepted: a folder written by `cbwk-gpu simulate --out`"
+            "{why}: {needed} is missing; accepted: the results folder of a finished study"
         ),
     }
 }
