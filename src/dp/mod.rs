@@ -4,6 +4,7 @@ mod auto;
 mod backend;
 pub mod cpu;
 mod error;
+#[cfg(feature = "gpu")]
 pub mod gpu;
 mod problem;
 mod raw_table;
