@@ -21,7 +21,9 @@ mod weighted_entries;
 pub use auto::Auto;
 pub use backend::{Backend, Plans};
 pub use error::BackendError;
-pub use problem::{BoundParameters, BoundSource, Coefficients, Link, PlanRequest, Problem};
+pub use problem::{
+    BoundParameters, BoundSource, Coefficients, EllipsoidParameters, Link, PlanRequest, Problem,
+};
 pub use raw_table::{Precision, RawTable};
 pub use report::{Report, Traffic};
 pub use sample::{ContextSample, RowEntry};

@@ -123,7 +123,7 @@ impl Cpu {
                 let finite = bounds.iter().flatten().all(|x| x.is_finite());
                 finite.then_some(ActionBounds { bounds, by_step })
             }
-            BoundParameters::Ellipsoid { .. } => None,
+            BoundParameters::Ellipsoid(_) => None,
         }
     }
 }

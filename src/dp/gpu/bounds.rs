@@ -206,25 +206,24 @@ fn write_sources(
             first_parameter: numbers.len() as u32,
             by_step: 0,
             scale: 0.0,
+            coupled: 0,
         };
         match parameters {
             BoundParameters::Armed { bounds, by_step } => {
                 source.by_step = u32::from(*by_step);
                 numbers.extend(bounds.iter().flatten().map(|x| *x as f32));
             }
-            BoundParameters::Ellipsoid {
-                link,
-                action_values,
-                mu,
-                factor,
-                scale,
-            } => {
-                source.kind = match link {
-                    Link::Logistic => 1,
-                    Link::Linear => 2,
+            BoundParameters::Ellipsoid(ellipsoid) => {
+                source.kind = match (ellipsoid.link, &ellipsoid.limits) {
+                    (_, Some(_)) => 3,
+                    (Link::Logistic, None) => 1,
+                    (Link::Linear, None) => 2,
                 };
-                source.scale = *scale as f32;
-                let all = action_values.iter().chain(mu).chain(factor);
+                source.scale = ellipsoid.scale as f32;
+                source.coupled = u32::from(ellipsoid.coupled);
+                let all = ellipsoid.action_values.iter().chain(&ellipsoid.mu);
+                let all = all.chain(&ellipsoid.factor);
+                let all = all.chain(ellipsoid.limits.iter().flatten());
                 numbers.extend(all.map(|x| *x as f32));
             }
         }

@@ -263,7 +263,7 @@ impl Device {
         let index = self.queue.submit([encoder.finish()]);
         let (keep, mapped) = promise();
         back.map_async(wgpu::MapMode::Read, 0..size, move |result| {
-            keep.keep(result)
+            keep.keep(result);
         });
         self.awaited.set(index, patience);
         let lost = |reason: String| BackendError::Lost { reason };
