@@ -5,6 +5,7 @@ mod calibrate;
 mod devices;
 mod failure;
 mod machine;
+mod progress;
 mod report;
 mod reproduce;
 mod resources;

@@ -1,16 +1,16 @@
 //! `cbwk-gpu simulate`.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::args::{Format, MachineArgs, SimulateArgs};
 use super::failure::Ended;
-use super::{machine, resources, sweep};
-use cbwk_gpu::config::{Document, Study, StudyFile, Sweep};
+use super::{machine, progress, resources, sweep};
+use cbwk_gpu::config::{Document, StudyFile, Sweep};
 use cbwk_gpu::dp::{Backend, BackendError};
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::experiment::{self, Record, RunError, Sink, SinkError, Yardstick};
@@ -70,8 +70,9 @@ pub(super) fn run_study(
     for note in study.world.notes() {
         machine::note(machine, note);
     }
+    let episodes = study.policies.len() * study.replications * study.episodes;
     let mut watcher = Watcher {
-        bar: progress_bar(machine, study),
+        bar: progress::bar(machine.quiet, episodes as u64, "episodes"),
         episodes: EpisodesFile::start(folder)?,
     };
     let outcome = experiment::run(study, backend, &mut watcher);
@@ -188,19 +189,6 @@ fn apply_overrides(args: &SimulateArgs, document: &mut Document) {
     if !args.policies.is_empty() {
         document.choose_policies(&args.policies, "--policy");
     }
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress_bar(machine: &MachineArgs, study: &Study) -> ProgressBar {
-    if machine.quiet || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let total = study.policies.len() * study.replications * study.episodes;
-    let bar = ProgressBar::new(total as u64);
-    let style = ProgressStyle::with_template("{bar:40} {percent}% of {len} episodes, {eta} left");
-    bar.set_style(style.expect("the template is valid"));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 fn command_line() -> String {

@@ -251,6 +251,7 @@ impl CoverageRow {
             observations: found.observations,
             pairs_covered: found.pairs,
             all_covered: found.all,
+            always_covered: found.always,
             width: found.width,
             error: found.error,
             factor: found.factor,
