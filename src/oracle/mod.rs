@@ -35,6 +35,7 @@ mod logistic_mixture;
 mod network;
 mod neural;
 mod newton;
+mod panel;
 mod posterior;
 mod projection;
 mod regression;

@@ -285,11 +285,16 @@ impl OracleConfig {
     pub fn bytes(&self, instance: &Instance, observations: usize, watched: usize) -> usize {
         match self.spec {
             OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) | OracleSpec::Gp(_) => {
-                let contexts = match instance.contexts().is_finite() {
-                    true => watched.min(instance.contexts().support().len()),
-                    false => watched,
+                // Pairs that repeat are merged.
+                let (contexts, rows) = match instance.contexts().is_finite() {
+                    true => {
+                        let support = instance.contexts().support().len();
+                        let rows = 2 * support * instance.actions();
+                        (watched.min(support), observations.min(rows))
+                    }
+                    false => (watched, observations),
                 };
-                8 * observations * (observations / 2 + contexts * instance.actions())
+                8 * rows * (rows / 2 + contexts * instance.actions())
             }
             _ => 0,
         }
