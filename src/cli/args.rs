@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use cbwk_gpu::history::parse_time;
+use cbwk_gpu::task::HORIZON_LIMIT;
+
 /// Learn how customers convert while a budget runs down: Mimic-Opt-DP, Optimistic-DP and regret studies.
 #[derive(Debug, Parser)]
 #[command(name = "cbwk-gpu", version, max_term_width = 110)]
@@ -27,6 +30,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Run the paper's comparison: both panels of its figure, and a page that holds its claims against the numbers.
     Reproduce(ReproduceArgs),
+    /// Make a task folder of a raw CSV file: task.toml (steps, actions, capacity, how columns become features) and log.csv.
+    Import(ImportArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit.
@@ -197,6 +202,98 @@ pub struct ReportArgs {
     /// The page (FILE.html), or the folder for report.html. Default: DIR, or the folder `report` for several DIRs.
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// CSV file with a row for each customer. The separator is found; columns are named by the first line, or numbered
+    /// 1, 2, ... where no line names them.
+    pub raw: PathBuf,
+    /// Folder for task.toml and log.csv.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Column of the episode, such as the day. The column of --time makes an episode of each of its days.
+    #[arg(long, value_name = "COL")]
+    pub episode: String,
+    /// Column of the step, whole numbers from 1.
+    #[arg(
+        long,
+        value_name = "COL",
+        required_unless_present = "time",
+        conflicts_with = "time"
+    )]
+    pub step: Option<String>,
+    /// Column of the time (such as 2026-11-16 09:30), to be cut into --steps equal steps.
+    #[arg(long, value_name = "COL", requires = "steps")]
+    pub time: Option<String>,
+    /// Steps in an episode. Default with --step: the largest step found.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=HORIZON_LIMIT as i64))]
+    pub steps: Option<u32>,
+    /// When the first step begins, as HH:MM. Default: the whole hour before the earliest time found.
+    #[arg(long, value_name = "HH:MM", requires_all = ["time", "close"], value_parser = time_of_day)]
+    pub open: Option<u32>,
+    /// When the last step ends, as HH:MM.
+    #[arg(long, value_name = "HH:MM", requires_all = ["time", "open"], value_parser = time_of_day)]
+    pub close: Option<u32>,
+    /// Column of the price, wage or bid offered; empty or 0 where nothing was offered.
+    #[arg(long, value_name = "COL")]
+    pub action: String,
+    /// Column of the outcome: 0 or 1, yes or no, true or false.
+    #[arg(long, value_name = "COL")]
+    pub accepted: String,
+    /// Columns that describe a customer. Default: all others that are of use.
+    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
+    pub features: Option<Vec<String>>,
+    /// Columns whose numbers are names, such as postal codes.
+    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
+    pub categories: Vec<String>,
+    /// Units at the start of every episode. Default: the most that was spent in an episode.
+    #[arg(long, value_name = "N", conflicts_with = "budget_column", value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: Option<u32>,
+    /// Column of the units at the start of the episode.
+    #[arg(long, value_name = "COL")]
+    pub budget_column: Option<String>,
+    /// Column of the probability with which the action was chosen, where it was drawn at random.
+    #[arg(long, value_name = "COL")]
+    pub probability: Option<String>,
+    /// What is offered.
+    #[arg(long, value_enum, default_value_t = OfferChoice::Pricing)]
+    pub kind: OfferChoice,
+    /// Round actions to multiples of this.
+    #[arg(long, value_name = "UNIT", value_parser = positive)]
+    pub round: Option<f64>,
+    /// Leave wrong rows out, and say which, in place of refusing the file.
+    #[arg(long)]
+    pub drop_wrong: bool,
+    /// Replace the task folder's files.
+    #[arg(long)]
+    pub force: bool,
+    /// What standard output gets.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+fn time_of_day(text: &str) -> Result<u32, String> {
+    parse_time(text).ok_or_else(|| "accepted: a time of day as HH:MM".into())
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(x) if x > 0.0 && f64::is_finite(x) => Ok(x),
+        _ => Err("accepted: a positive number".into()),
+    }
+}
+
+/// What is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OfferChoice {
+    /// Prices: a sale earns the price and takes a unit.
+    Pricing,
+    /// Wages: a hire earns 1 and costs the wage.
+    Procurement,
+    /// Bids of first-price auctions: winning earns the value less the bid, and costs the bid.
+    Auction,
 }
 
 /// How to compute and print.

@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod devices;
+mod import;
 mod machine;
 mod report;
 mod reproduce;
@@ -54,6 +55,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::Import(args) => import::import(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

@@ -7,6 +7,7 @@ mod presets;
 mod read;
 mod section;
 mod sweep;
+mod task_folder;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use document::Document;
 pub use paper::{COMPARED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint, SweepValue};
+pub use task_folder::{LOG_FILE, TASK_FILE, TaskFolder};
 
 /// The most episodes or replications a study may have.
 const COUNT_LIMIT: u64 = 100_000_000;
@@ -105,8 +107,7 @@ impl Study {
         let settings = settings(&mut root)?;
         let mut names = FeatureNames::default();
         let spec = read::world(&mut root, settings.horizon, &mut names)?;
-        let truth = &spec.conversion;
-        let policies = read::policies(&mut root, settings.horizon, truth, &mut names)?;
+        let policies = read::policies(&mut root, &spec, &mut names)?;
         root.ignore("sweep");
         let resolved = root.finish()?;
         let check = || -> Result<_, Invalid> {
