@@ -60,5 +60,7 @@ pub mod learner;
 pub mod oracle;
 pub mod policy;
 pub mod report;
+pub mod results;
+pub mod statistics;
 pub mod task;
 pub mod world;

@@ -144,7 +144,7 @@ fn mistakes_in_a_study_file() {
         ("oracle = { kind = \"armed\" }", "oracle = { kind = \"armed\", gama = 0.5 }", "study.toml:26: policies[1].oracle: found unknown key `gama`"),
         ("kind = \"mimic-opt-dp\"\nalpha = 0.5\noracle = { kind = \"armed\" }", "kind = \"fixed:7\"", "study.toml:24: policies[1].kind: found fixed:7; accepted: fixed:<a> with an action index from 0 to 2"),
         ("kind = \"mimic-opt-dp\"\nalpha = 0.5\noracle = { kind = \"armed\" }", "kind = \"random\"\n[[policies]]\nkind = \"random\"", "policies[2].name: found a second policy called `random`"),
-        ("[[policies]]\nkind = \"mimic-opt-dp\"\nalpha = 0.5\noracle = { kind = \"armed\" }", "", "policies: found nothing; accepted: at least one [[policies]] table"),
+        ("[[policies]]\nkind = \"mimic-opt-dp\"\nalpha = 0.5\noracle = { kind = \"armed\" }", "", "policies: found nothing; accepted: at least one policy"),
     ];
     let folder = tempdir().unwrap();
     for (find, replace, expected) in cases {

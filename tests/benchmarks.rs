@@ -354,19 +354,20 @@ fn the_fluid_policy_earns_what_its_plan_says() {
     );
     let document = cbwk_gpu::config::Document::parse("fluid.toml".as_ref(), &text).unwrap();
     let study = cbwk_gpu::config::Study::from_document(&document).unwrap();
-    let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
+    let mut records = Vec::new();
+    let outcome = experiment::run(&study, &mut Dense, &mut records).unwrap();
+    let first = |policy: &str| records.iter().find(|r| r.policy == policy).unwrap();
     let opt = outcome.optimum.table.start(5);
-    let expected = outcome.policies[0].episodes[0][0].expected.unwrap();
+    let expected = first("fluid").episodes[0].expected.unwrap();
     assert!(
         expected < opt && expected > 0.9 * opt,
         "{expected} of {opt}"
     );
-    let regrets = outcome.regrets();
-    let last = regrets[0].cumulative[199];
+    let last = outcome.policies[0].regret.cumulative[199];
     let difference = last.mean - 200.0 * (opt - expected);
     assert!(difference.abs() < 4.0 * last.standard_error, "{difference}");
-    assert!(outcome.policies[1].episodes[0][0].expected.is_none());
-    assert!(last.lower() > 0.0 && regrets[1].cumulative[199].lower() > 0.0);
+    assert!(first("fixed").episodes[0].expected.is_none());
+    assert!(last.lower() > 0.0 && outcome.policies[1].regret.cumulative[199].lower() > 0.0);
 }
 
 /// 50 replications of the paper's auction against 40 of a NumPy implementation written from the definitions alone (other
@@ -382,19 +383,13 @@ fn regrets_are_those_of_the_numpy_implementation() {
     let study = study("paper-auction", |document| {
         document.choose_policies(&names, "test");
     });
-    let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
-    for ((policy, regret), (name, mean, error)) in
-        outcome.policies.iter().zip(outcome.regrets()).zip(figures)
-    {
+    let mut records = Vec::new();
+    let outcome = experiment::run(&study, &mut Dense, &mut records).unwrap();
+    let mut episodes = records.iter().flat_map(|record| &record.episodes);
+    assert!(episodes.all(|e| e.expected.is_none()));
+    for (policy, (name, mean, error)) in outcome.policies.iter().zip(figures) {
         assert_eq!(policy.name, name);
-        assert!(
-            policy
-                .episodes
-                .iter()
-                .flatten()
-                .all(|e| e.expected.is_none())
-        );
-        let last = regret.cumulative[199];
+        let last = policy.regret.cumulative[199];
         let joint = last.standard_error.hypot(error);
         assert!(
             (last.mean - mean).abs() < 4.0 * joint,

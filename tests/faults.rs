@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::{Auto, Backend, BackendError, CostLine, Problem, ValueTable};
-use cbwk_gpu::experiment::{self, FinishedWave, Observer, RunError};
+use cbwk_gpu::experiment::{self, Record, RunError};
 use common::study;
 
 /// A backend that fails after some solves.
@@ -57,7 +57,8 @@ fn auto_goes_on_after_a_fault_and_loses_nothing() {
         document.set_whole("study", "episodes", 12, "test");
         document.set_whole("study", "replications", 4, "test");
     });
-    let expected = experiment::run(&study, &mut Dense, &mut ()).unwrap();
+    let mut expected: Vec<Record> = Vec::new();
+    experiment::run(&study, &mut Dense, &mut expected).unwrap();
     for error in faults() {
         let warnings = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&warnings);
@@ -69,30 +70,18 @@ fn auto_goes_on_after_a_fault_and_loses_nothing() {
                 heard.lock().unwrap().push(text.to_string());
             },
         );
-        let outcome = experiment::run(&study, &mut auto, &mut ()).unwrap();
-        for (mine, theirs) in outcome.policies.iter().zip(&expected.policies) {
-            assert_eq!(mine.episodes, theirs.episodes);
-        }
+        let mut records: Vec<Record> = Vec::new();
+        experiment::run(&study, &mut auto, &mut records).unwrap();
+        assert_eq!(records, expected);
         let warnings = warnings.lock().unwrap();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(warnings[0].ends_with("continuing on the CPU"));
     }
 }
 
-/// Counts finished waves.
-#[derive(Default)]
-struct Waves(Vec<(String, usize)>);
-
-impl Observer for Waves {
-    fn wave(&mut self, wave: &FinishedWave) -> Result<(), cbwk_gpu::error::OutputError> {
-        self.0.push((wave.policy.to_string(), wave.episodes.len()));
-        Ok(())
-    }
-}
-
-/// Without `auto` a fault ends the study, but finished waves have been handed over.
+/// Without `auto` a fault ends the study, but finished replications have been handed over.
 #[test]
-fn a_fault_elsewhere_ends_the_study_after_its_finished_waves() {
+fn a_fault_elsewhere_ends_the_study_after_its_finished_replications() {
     let study = study("paper-auction", |document| {
         document.set_whole("study", "episodes", 12, "test");
         document.set_whole("study", "replications", 4, "test");
@@ -104,10 +93,12 @@ fn a_fault_elsewhere_ends_the_study_after_its_finished_waves() {
             solves: 2,
             error: error.clone(),
         };
-        let mut waves = Waves::default();
-        let ended = experiment::run(&study, &mut failing, &mut waves).unwrap_err();
+        let mut records: Vec<Record> = Vec::new();
+        let ended = experiment::run(&study, &mut failing, &mut records).unwrap_err();
         assert!(matches!(ended, RunError::Backend(found) if found == error));
-        assert_eq!(waves.0, [("random".to_string(), 4)]);
+        assert!(records.iter().all(|record| record.policy == "random"));
+        let numbers: Vec<usize> = records.iter().map(|r| r.replication).collect();
+        assert_eq!(numbers, [0, 1, 2, 3]);
     }
 }
 

@@ -266,11 +266,11 @@ fn studies_have_the_regret_of_the_numpy_implementation() {
         let compared = ["mimic-opt-dp", "myopic", "random"].map(String::from);
         let study = study(name, |document| document.choose_policies(&compared, "test"));
         let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
-        for (policy, regret) in outcome.policies.iter().zip(outcome.regrets()) {
+        for policy in &outcome.policies {
             let Some(figure) = figures.iter().find(|f| (f.0, f.1) == (name, &policy.name)) else {
                 continue;
             };
-            let last = regret.cumulative[T - 1];
+            let last = policy.regret.cumulative[T - 1];
             let (mean, error) = figure.2;
             let joint = last.standard_error.hypot(error);
             assert!(

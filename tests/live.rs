@@ -4,7 +4,7 @@ mod common;
 
 use cbwk_gpu::config::Study;
 use cbwk_gpu::dp::cpu::Cpu;
-use cbwk_gpu::experiment::{self, Purpose, Streams};
+use cbwk_gpu::experiment::{self, Purpose, Record, Streams};
 use cbwk_gpu::learner::{Labeled, Learner, LearnerError, LearnerSettings, LearnerState, Offer};
 use cbwk_gpu::oracle::{Armed, Logistic, LogisticParameters, Oracle};
 use cbwk_gpu::policy::LearnerSpec;
@@ -18,6 +18,7 @@ fn paper(delta: f64) -> LearnerSettings {
     LearnerSettings {
         learning: LearnerSpec::PAPER,
         delta,
+        ..LearnerSettings::default()
     }
 }
 
@@ -127,8 +128,10 @@ fn a_live_learner_earns_what_the_simulation_does_and_survives_a_restart_at_every
             document.set_whole("study", "replications", 1, "--replications");
             document.set_whole("study", "episodes", 30, "--episodes");
         });
-        let outcome = experiment::run(&study, &mut Cpu::default(), &mut ()).unwrap();
-        let simulated: Vec<f64> = outcome.policies[0].episodes[0]
+        let mut records: Vec<Record> = Vec::new();
+        experiment::run(&study, &mut Cpu::default(), &mut records).unwrap();
+        let simulated: Vec<f64> = records[0]
+            .episodes
             .iter()
             .map(|episode| episode.reward)
             .collect();

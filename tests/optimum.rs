@@ -282,10 +282,10 @@ fn monte_carlo_reward_of_the_clairvoyant_is_opt() {
             document.choose_policies(&["clairvoyant".into()], "test");
         });
         let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
-        let last = outcome.regrets()[0].cumulative[99];
+        let last = outcome.policies[0].regret.cumulative[99];
         let estimate_error = outcome.optimum.estimate.as_ref().map_or(0.0, |estimate| {
-            outcome
-                .budgets
+            let budgets = &outcome.yardstick.budgets;
+            budgets
                 .iter()
                 .map(|&b| estimate.standard_error[b as usize])
                 .sum()

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use cbwk_gpu::report::RESULT_FILES;
+use cbwk_gpu::results::RESULT_FILES;
 use common::cbwk_ok;
 use tempfile::tempdir;
 

@@ -8,8 +8,9 @@ use super::args::{CalibrateArgs, Format};
 use super::machine;
 use cbwk_gpu::config::Study;
 use cbwk_gpu::error::InputError;
-use cbwk_gpu::experiment::{Coverage, CoverageSetting, Streams, coverage, growing_sizes};
-use cbwk_gpu::report::{self, ResultsFolder};
+use cbwk_gpu::experiment::{CoverageSetting, Streams, coverage, growing_sizes};
+use cbwk_gpu::report;
+use cbwk_gpu::results::{CoverageRow, ResultsFolder};
 
 /// Lines of the table.
 const SIZES: usize = 8;
@@ -45,18 +46,14 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
     };
     machine::set_threads(args.threads)?;
     let streams = Streams::new(args.seed.unwrap_or(study.seed));
-    let found: Vec<(String, Vec<Coverage>)> = oracles
-        .iter()
-        .map(|(name, oracle)| {
-            (
-                name.clone(),
-                coverage(&study.world, oracle, &setting, &streams),
-            )
-        })
-        .collect();
+    let mut found: Vec<CoverageRow> = Vec::new();
+    for (name, oracle) in &oracles {
+        let rows = coverage(&study.world, oracle, &setting, &streams);
+        found.extend(rows.iter().map(|row| CoverageRow::new(name, row)));
+    }
     if let Some(folder) = &folder {
         let title = format!("{}: bounds of the oracles as data grow", study.name);
-        folder.write("coverage.csv", report::coverage::csv(&found).as_bytes())?;
+        folder.write_rows("coverage.csv", found.clone())?;
         let chart = report::coverage::coverage_chart(&title, setting.delta, &found);
         folder.write("coverage.svg", chart.svg().as_bytes())?;
         let chart = report::coverage::width_chart(&title, &found);
@@ -64,10 +61,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     if args.format == Format::Json {
-        let lines: Vec<_> = found
-            .iter()
-            .flat_map(|(name, rows)| rows.iter().map(move |c| as_json(name, c)))
-            .collect();
+        let lines: Vec<_> = found.iter().map(as_json).collect();
         writeln!(
             out,
             "{:#}",
@@ -80,8 +74,9 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         "{}: {} data sets with actions at random, bounds at delta = {}",
         study.name, setting.repetitions, setting.delta
     )?;
-    for (name, rows) in &found {
-        write!(out, "\n{name}\n{}", report::coverage::table(rows))?;
+    for rows in report::coverage::by_oracle(&found) {
+        let table = report::coverage::table(rows);
+        write!(out, "\n{}\n{table}", rows[0].oracle)?;
     }
     writeln!(
         out,
@@ -94,14 +89,14 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_json(oracle: &str, c: &Coverage) -> serde_json::Value {
+fn as_json(row: &CoverageRow) -> serde_json::Value {
     json!({
-        "oracle": oracle,
-        "observations": c.observations,
-        "pairs_covered": c.pairs,
-        "all_covered": c.all,
-        "width": c.width,
-        "error": c.error,
-        "factor": c.factor,
+        "oracle": row.oracle,
+        "observations": row.observations,
+        "pairs_covered": row.pairs_covered,
+        "all_covered": row.all_covered,
+        "width": row.width,
+        "error": row.error,
+        "factor": row.factor,
     })
 }

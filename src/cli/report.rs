@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::ReportArgs;
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::report::html::Report;
-use cbwk_gpu::report::results::Results;
-use cbwk_gpu::report::write_whole;
+use cbwk_gpu::results::{Results, write_whole};
 
 /// Runs the command.
 pub fn report(args: &ReportArgs) -> anyhow::Result<()> {

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use super::args::{Format, ReproduceArgs};
 use super::machine;
-use super::simulate::{headline, run_study, seconds};
-use cbwk_gpu::config::{self, Study};
+use super::simulate::{run_study, seconds};
+use cbwk_gpu::config::{self, StudyFile};
+use cbwk_gpu::report::plot;
 use cbwk_gpu::report::verdict::{self, Panel};
-use cbwk_gpu::report::{ResultsFolder, plot};
+use cbwk_gpu::results::ResultsFolder;
 
 /// Beyond this many episodes fewer replications are the default.
 const LONG: u64 = 500;
@@ -36,15 +37,15 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             document.set_whole("study", "episodes", args.episodes, "--episodes");
             document.set_whole("study", "replications", replications, "--replications");
             document.set_whole("study", "seed", args.seed, "--seed");
-            let study = Study::from_document(&document)?;
-            machine::check_strategy(&args.machine, study.world.task())?;
+            let file = StudyFile::from_document(&document)?;
+            machine::check_strategy(&args.machine, file.study.world.task())?;
             machine::note(&args.machine, &format!("{} with K = {k}", panel.name()));
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
-            let finished = run_study(&study, &inner, backend.as_mut(), &args.machine, threads)?;
-            let (outcome, regrets) = (&finished.outcome, &finished.regrets);
-            charts.push(plot::regret(&headline(&study), &config::COMPARED, regrets));
-            panels.push(Panel::new(panel.name(), k, outcome, regrets));
-            runs.push(finished.run_json);
+            let finished = run_study(&file, &inner, backend.as_mut(), &args.machine, threads)?;
+            let (excess, results) = (finished.outcome.excess_over_first(), finished.results);
+            charts.push(plot::regret(&results));
+            panels.push(Panel::new(panel.name(), k, &results, excess));
+            runs.push(results.run.text());
         }
         let figure = plot::side_by_side(&charts);
         folder.write(&format!("figure-K{k}.svg"), figure.as_bytes())?;

@@ -9,7 +9,8 @@ use super::args::{Format, SolveArgs};
 use cbwk_gpu::config::Instance;
 use cbwk_gpu::dp::Backend;
 use cbwk_gpu::experiment::{Streams, study_estimates};
-use cbwk_gpu::report::{self, estimation};
+use cbwk_gpu::report::estimation::{self, Estimation};
+use cbwk_gpu::results::{EstimationRow, csv_text, write_whole};
 use cbwk_gpu::task::ContextRows;
 use cbwk_gpu::world::Optimum;
 
@@ -50,13 +51,29 @@ pub fn study(
                 estimate.rows
             )
         });
+    let rows = study.sizes.iter().map(|size| {
+        let (bias, rms) = (size.bias(opt), size.rms_error(opt));
+        EstimationRow {
+            rows: size.rows,
+            opt,
+            mean_estimate: opt + bias.mean,
+            bias_standard_error: bias.standard_error,
+            rms_error: rms.mean,
+            rms_standard_error: rms.standard_error,
+            reported_error: size.reported_error,
+        }
+    });
+    let estimation = Estimation {
+        rows: rows.collect(),
+        slope: study.slope(),
+    };
     if let Some(path) = &args.out {
-        report::write_whole(path, estimation::csv(&study).as_bytes())?;
+        write_whole(path, &csv_text(estimation.rows.clone()))?;
     }
     if let Some(path) = &args.plot {
         let title = format!("{name}: opt from M rows, budget {budget}, {repeats} repeats");
-        let picture = estimation::chart(&title, &study).svg();
-        report::write_whole(path, picture.as_bytes())?;
+        let picture = estimation::chart(&title, &estimation).svg();
+        write_whole(path, picture.as_bytes())?;
     }
     let mut out = std::io::stdout().lock();
     match args.machine.format {
@@ -64,7 +81,7 @@ pub fn study(
             let headline = format!(
                 "{name}: opt {opt:.6} ({how}) at budget {budget}, {repeats} estimates per sample size"
             );
-            write!(out, "{}", estimation::table(&headline, &study))?;
+            write!(out, "{}", estimation::table(&headline, &estimation))?;
         }
         Format::Json => {
             let sizes = study.sizes.iter().map(|size| {

@@ -1,17 +1,19 @@
 //! `cbwk-gpu simulate`.
 
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::{Format, MachineArgs, SimulateArgs};
 use super::{machine, sweep};
-use cbwk_gpu::config::{Document, Study, Sweep};
-use cbwk_gpu::dp::{Backend, BackendError, Report};
+use cbwk_gpu::config::{Document, Study, StudyFile, Sweep};
+use cbwk_gpu::dp::{Backend, BackendError};
 use cbwk_gpu::error::{InputError, OutputError};
-use cbwk_gpu::experiment::{self, FinishedWave, Observer, Outcome, RegretSummary, RunError};
-use cbwk_gpu::report::{self, GrowingFile, ResultsFolder, json};
+use cbwk_gpu::experiment::{self, Outcome, Record, RunError, Sink, SinkError, Yardstick};
+use cbwk_gpu::report;
+use cbwk_gpu::results::{EpisodesFile, Results, ResultsFolder, Setting, StudyText};
 
 /// Runs the command.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
@@ -22,29 +24,22 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
         refuse_swept(args, &sweep)?;
         return sweep::simulate_all(args, &sweep);
     }
-    let study = Study::from_document(&document)?;
-    machine::check_strategy(&args.machine, study.world.task())?;
+    let file = StudyFile::from_document(&document)?;
+    machine::check_strategy(&args.machine, file.study.world.task())?;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
-        None => ResultsFolder::prepare_default(&study.name)?,
+        None => ResultsFolder::prepare_default(&file.study.name)?,
     };
     let threads = machine::start_threads(&args.machine)?;
-    let finished = run_study(&study, &folder, backend.as_mut(), &args.machine, threads)?;
+    let finished = run_study(&file, &folder, backend.as_mut(), &args.machine, threads)?;
     let mut out = std::io::stdout().lock();
     match args.machine.format {
-        Format::Json => out.write_all(finished.run_json.as_bytes())?,
+        Format::Json => out.write_all(finished.results.run.text().as_bytes())?,
         Format::Table => {
-            let setting = finished.setting(threads);
-            let table =
-                report::table::study(&setting, &study, &finished.outcome, &finished.regrets);
-            write!(out, "{table}")?;
-            writeln!(
-                out,
-                "\nresults in {} ({})",
-                folder.path().display(),
-                seconds(start.elapsed())
-            )?;
+            let table = report::table::study(&finished.results);
+            let (place, time) = (folder.path().display(), seconds(start.elapsed()));
+            write!(out, "{table}\nresults in {place} ({time})\n")?;
         }
     }
     Ok(())
@@ -53,53 +48,25 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
 /// A study that has run and whose results are on disk.
 pub(super) struct Finished {
     pub outcome: Outcome,
-    pub regrets: Vec<RegretSummary>,
-    pub run_json: String,
-    report: Report,
-}
-
-impl Finished {
-    /// What did the work, in a few words.
-    pub fn setting(&self, threads: usize) -> String {
-        let Report {
-            backend,
-            precision,
-            adapter,
-            ..
-        } = &self.report;
-        let adapter = adapter
-            .as_ref()
-            .map_or(String::new(), |name| format!(" on {name}"));
-        format!("{backend} {precision}{adapter}, {threads} threads")
-    }
-}
-
-/// The headline of a study's picture.
-pub(super) fn headline(study: &Study) -> String {
-    format!(
-        "{}: T = {}, H = {}, {} replications",
-        study.name,
-        study.episodes,
-        study.world.task().horizon(),
-        study.replications
-    )
+    pub results: Results,
 }
 
 /// Runs a study and writes its results folder.
 pub(super) fn run_study(
-    study: &Study,
+    file: &StudyFile,
     folder: &ResultsFolder,
     backend: &mut dyn Backend,
     machine: &MachineArgs,
     threads: usize,
 ) -> anyhow::Result<Finished> {
     let start = Instant::now();
+    let study = &file.study;
     for note in study.world.notes() {
         machine::note(machine, note);
     }
     let mut watcher = Watcher {
         bar: progress_bar(machine, study),
-        episodes: GrowingFile::start(folder, "episodes.csv", report::csv::EPISODES_HEADER)?,
+        episodes: EpisodesFile::start(folder)?,
     };
     let outcome = experiment::run(study, backend, &mut watcher);
     watcher.bar.finish_and_clear();
@@ -107,57 +74,42 @@ pub(super) fn run_study(
     watcher.episodes.finish()?;
 
     let writing = Instant::now();
-    let regrets = outcome.regrets();
-    let names: Vec<&str> = outcome.policies.iter().map(|p| p.name.as_str()).collect();
-    folder.write(
-        "summary.csv",
-        report::csv::summary(&names, &regrets).as_bytes(),
-    )?;
-    folder.write(
-        "steps.csv",
-        report::csv::steps(&outcome.policies).as_bytes(),
-    )?;
-    folder.write(
-        "actions.csv",
-        report::csv::actions(&outcome.policies).as_bytes(),
-    )?;
-    folder.write(
-        "regret.svg",
-        report::plot::regret(&headline(study), &names, &regrets)
-            .svg()
-            .as_bytes(),
-    )?;
-    folder.write("study.toml", resolved_text(study)?.as_bytes())?;
-    let run = json::Run {
+    let text = StudyText::parse(&folder.path().join("study.toml"), file.resolved_text())?;
+    let setting = Setting {
         command: command_line(),
         report: backend.report(),
         threads,
-        total: start.elapsed(),
-        output: writing.elapsed(),
     };
-    let run_json = format!("{:#}\n", json::run(&run, study, &outcome, &regrets));
-    folder.write("run.json", run_json.as_bytes())?;
-    Ok(Finished {
-        outcome,
-        regrets,
-        run_json,
-        report: run.report,
-    })
+    let mut results = Results::of_outcome(folder.path(), study, text, &outcome, setting);
+    results.write_tables(folder)?;
+    let picture = report::plot::regret(&results).svg();
+    folder.write("regret.svg", picture.as_bytes())?;
+    folder.write("study.toml", results.study.text.as_bytes())?;
+    results.run.seconds.total = start.elapsed().as_secs_f64();
+    results.run.seconds.output = writing.elapsed().as_secs_f64();
+    results.run.peak_memory_bytes = peak_memory();
+    results.write_run(folder)?;
+    Ok(Finished { outcome, results })
 }
 
 /// Moves the progress bar, and writes every wave to disk as it comes.
 struct Watcher {
     bar: ProgressBar,
-    episodes: GrowingFile,
+    episodes: EpisodesFile,
 }
 
-impl Observer for Watcher {
-    fn episode(&mut self, replications: usize) {
+impl Sink for Watcher {
+    fn episode(&mut self, replications: usize) -> ControlFlow<()> {
         self.bar.inc(replications as u64);
+        ControlFlow::Continue(())
     }
 
-    fn wave(&mut self, wave: &FinishedWave) -> Result<(), OutputError> {
-        self.episodes.append(&report::csv::episodes(wave))
+    fn replication(&mut self, yardstick: &Yardstick, record: &Record) -> Result<(), SinkError> {
+        self.episodes.replication(yardstick, record)
+    }
+
+    fn wave(&mut self) -> Result<(), SinkError> {
+        self.episodes.wave()
     }
 }
 
@@ -170,7 +122,11 @@ impl Watcher {
                 reason: error.to_string(),
                 finished: self.episodes.partial().display().to_string(),
             }),
-            RunError::Output(error) => error.into(),
+            RunError::Sink(error) => match error.downcast::<OutputError>() {
+                Ok(error) => (*error).into(),
+                Err(error) => anyhow::Error::from_boxed(error),
+            },
+            RunError::Invalid(_) | RunError::Stopped => error.into(),
         }
     }
 }
@@ -240,13 +196,6 @@ fn progress_bar(machine: &MachineArgs, study: &Study) -> ProgressBar {
     bar
 }
 
-fn resolved_text(study: &Study) -> anyhow::Result<String> {
-    let body = toml::to_string(&study.resolved)?;
-    Ok(format!(
-        "# Resolved study: every setting as it was used.\n\n{body}"
-    ))
-}
-
 fn command_line() -> String {
     let args: Vec<String> = std::env::args().skip(1).map(shell_word).collect();
     format!("cbwk-gpu {}", args.join(" "))
@@ -263,4 +212,14 @@ fn shell_word(word: String) -> String {
 
 pub(super) fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
+}
+
+/// The largest resident size of this process so far, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
 }

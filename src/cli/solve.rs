@@ -1,15 +1,17 @@
 //! `cbwk-gpu solve`.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Context;
-use serde_json::json;
+use serde::Serialize;
 
 use super::args::{Format, SolveArgs};
 use super::{machine, sample_sizes};
 use cbwk_gpu::config::Instance;
 use cbwk_gpu::experiment::{Purpose, Streams};
 use cbwk_gpu::report;
+use cbwk_gpu::results::{OptimumByBudget, csv_text, value_rows, write_whole};
 use cbwk_gpu::world::Optimum;
 
 /// Runs the command.
@@ -46,35 +48,47 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
         None => Optimum::exact(world, backend.as_mut())?.context("the law is finite")?,
     };
     if let Some(path) = &args.out {
-        report::write_whole(path, report::csv::values(&optimum.table).as_bytes())?;
+        write_whole(path, &csv_text(value_rows(&optimum.table)))?;
     }
     let how = match &optimum.estimate {
         None => "exact optimum of the finite context law".to_string(),
         Some(estimate) => format!("optimum estimated from {} context rows", estimate.rows),
     };
+    let optima = OptimumByBudget::new(&optimum, 0..=world.task().budget_max());
     let mut out = std::io::stdout().lock();
     match args.machine.format {
         Format::Table => {
             let headline = format!("{name}: {how}, H = {}", world.task().horizon());
-            write!(out, "{}", report::table::optimum(&headline, &optimum))?;
+            write!(out, "{}", report::table::optimum(&headline, &optima))?;
         }
         Format::Json => {
-            let mut object = json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "instance": name,
-                "horizon": world.task().horizon(),
-                "backend": backend.report().backend,
-                "precision": backend.report().precision,
-                "strategies": report::json::strategies(&backend.report()),
-                "exact": optimum.estimate.is_none(),
-            });
-            let fields = object.as_object_mut().context("made as an object")?;
-            fields.extend(report::json::optimum(
-                &optimum,
-                0..=world.task().budget_max(),
-            ));
-            writeln!(out, "{object:#}")?;
+            let done = backend.report();
+            let solved = Solved {
+                version: env!("CARGO_PKG_VERSION"),
+                instance: &name,
+                horizon: world.task().horizon(),
+                backend: &done.backend,
+                precision: &done.precision,
+                strategies: done.strategies.iter().cloned().collect(),
+                exact: optimum.estimate.is_none(),
+                optima,
+            };
+            writeln!(out, "{}", serde_json::to_string_pretty(&solved)?)?;
         }
     }
     Ok(())
+}
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Solved<'a> {
+    version: &'a str,
+    instance: &'a str,
+    horizon: usize,
+    backend: &'a str,
+    precision: &'a str,
+    strategies: BTreeMap<String, u64>,
+    exact: bool,
+    #[serde(flatten)]
+    optima: OptimumByBudget,
 }

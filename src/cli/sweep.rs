@@ -6,55 +6,60 @@ use std::time::Instant;
 use super::args::{Format, SimulateArgs};
 use super::machine;
 use super::simulate::{run_study, seconds};
-use cbwk_gpu::config::{Study, Sweep, SweepPoint};
+use cbwk_gpu::config::{StudyFile, Sweep, SweepPoint};
 use cbwk_gpu::error::{InputError, OutputError};
-use cbwk_gpu::report::ResultsFolder;
-use cbwk_gpu::report::overview::{self, PointResult};
+use cbwk_gpu::report;
+use cbwk_gpu::results::{Overview, OverviewRow, PointResult, ResultsFolder};
 
 /// Runs every point; all are checked before the first starts.
 pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
     let start = Instant::now();
-    let studies: Vec<Study> = sweep
+    let studies: Vec<StudyFile> = sweep
         .points
         .iter()
-        .map(|point| Study::from_document(&point.document))
+        .map(|point| StudyFile::from_document(&point.document))
         .collect::<Result<_, InputError>>()?;
-    for study in &studies {
-        machine::check_strategy(&args.machine, study.world.task())?;
+    for file in &studies {
+        machine::check_strategy(&args.machine, file.study.world.task())?;
     }
+    let name = &studies[0].study.name;
     let mut backend = machine::backend(&args.machine)?;
     let folder = match &args.out {
         Some(path) => ResultsFolder::prepare(path, args.force)?,
-        None => ResultsFolder::prepare_default(&studies[0].name)?,
+        None => ResultsFolder::prepare_default(name)?,
     };
     let inner = |point: &SweepPoint| folder.inner(&point.label, args.force);
     let folders = sweep.points.iter().map(inner);
     let folders: Vec<ResultsFolder> = folders.collect::<Result<_, OutputError>>()?;
     let threads = machine::start_threads(&args.machine)?;
-    let mut results = Vec::new();
+    let mut overview = Overview {
+        keys: sweep.keys.clone(),
+        rows: Vec::new(),
+    };
     let mut runs = Vec::new();
     for (number, (point, study)) in sweep.points.iter().zip(&studies).enumerate() {
         let place = format!("point {} of {}: {}", number + 1, studies.len(), point.label);
         machine::note(&args.machine, &place);
         let inner = &folders[number];
         let finished = run_study(study, inner, backend.as_mut(), &args.machine, threads)?;
-        let policies = finished.outcome.policies.iter().map(|p| p.name.clone());
-        results.push(PointResult {
-            point,
-            policies: policies.collect(),
-            regrets: finished.regrets,
+        let run = finished.results.run;
+        let rows = run.policies.iter().map(|policy| OverviewRow {
+            point: point.label.clone(),
+            values: point.values.clone(),
+            result: PointResult::new(policy),
         });
-        runs.push(finished.run_json);
+        overview.rows.extend(rows);
+        runs.push(run.text());
     }
-    folder.write("overview.csv", overview::csv(sweep, &results).as_bytes())?;
-    let title = format!("{}: {} points", studies[0].name, studies.len());
-    let chart = overview::chart(&title, sweep, &results);
+    folder.write("overview.csv", &overview.text())?;
+    let title = format!("{name}: {} points", studies.len());
+    let chart = report::overview::chart(&title, &overview);
     folder.write("overview.svg", chart.svg().as_bytes())?;
     let mut out = std::io::stdout().lock();
     match args.machine.format {
         Format::Json => writeln!(out, "[{}]", runs.join(","))?,
         Format::Table => {
-            let table = overview::table(&title, sweep, &results);
+            let table = report::overview::table(&title, &overview);
             let place = folder.path().display();
             let time = seconds(start.elapsed());
             write!(out, "{table}\nresults in {place} ({time})\n")?;

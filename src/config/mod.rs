@@ -1,5 +1,4 @@
-//! A study: a checked description of an world, of policies, and of how often to run them; its TOML form and the
-//! presets that come with the program.
+//! Study files: TOML becomes a checked study; the presets that come with the program, and sweeps.
 
 mod document;
 mod paper;
@@ -13,60 +12,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{InputError, Invalid};
-use crate::oracle::OracleConfig;
-use crate::policy::MakePolicy;
 use crate::task::{ContextRows, Task};
 use crate::world::World;
 use read::context_rows::FeatureNames;
 use section::Section;
 
+pub use crate::experiment::{NamedPolicy, Study};
 pub use document::Document;
 pub use paper::{COMPARED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
-pub use sweep::{Sweep, SweepPoint, SweepValue};
+pub use sweep::{Sweep, SweepPoint};
 pub use task_folder::{LOG_FILE, TASK_FILE, TaskFolder};
 
 /// The most episodes or replications a study may have.
 const COUNT_LIMIT: u64 = 100_000_000;
 
-/// A checked study, ready to run.
+/// A study file that was read and checked.
 #[derive(Debug, Clone)]
-pub struct Study {
-    /// What results and pictures call it.
-    pub name: String,
-    /// The world.
-    pub world: Arc<World>,
-    /// T.
-    pub episodes: usize,
-    /// Independent repetitions.
-    pub replications: usize,
-    /// Seed of all random streams.
-    pub seed: u64,
-    /// Confidence parameter.
-    pub delta: f64,
-    /// Rows from which the optimum of a continuous law is estimated.
-    pub optimum_rows: usize,
-    /// Whether to evaluate expected rewards whatever the size of the plans.
-    pub expected: bool,
-    /// The policies to compare, with distinct names.
-    pub policies: Vec<NamedPolicy>,
-    /// The study file with every default filled in; it reproduces the run.
-    pub resolved: toml::Table,
-}
-
-/// A policy with the name it has in the results.
-#[derive(Clone)]
-pub struct NamedPolicy {
-    /// Name in tables and files.
-    pub name: String,
-    /// Makes it in each replication.
-    pub maker: Arc<dyn MakePolicy>,
-}
-
-impl std::fmt::Debug for NamedPolicy {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "NamedPolicy({:?})", self.name)
-    }
+pub struct StudyFile {
+    /// What to run.
+    pub study: Study,
+    /// The file with every default filled in; it reproduces the run.
+    resolved: toml::Table,
 }
 
 /// The settings of `[study]`.
@@ -81,26 +48,7 @@ struct Settings {
     expected: bool,
 }
 
-impl Study {
-    /// The different oracles of the policies, named by kind, and by policy where kinds are not enough.
-    pub fn oracles(&self) -> Vec<(String, &OracleConfig)> {
-        let mut found: Vec<(&NamedPolicy, &OracleConfig)> = Vec::new();
-        for policy in &self.policies {
-            if let Some(oracle) = policy.maker.oracle()
-                && found.iter().all(|(_, other)| *other != oracle)
-            {
-                found.push((policy, oracle));
-            }
-        }
-        let alike = |kind: &str| found.iter().filter(|(_, o)| o.kind() == kind).count();
-        let name = |policy: &NamedPolicy, kind: &str| match alike(kind) {
-            1 => kind.to_string(),
-            _ => format!("{kind} of {}", policy.name),
-        };
-        let named = found.iter().map(|(p, o)| (name(p, o.kind()), *o));
-        named.collect()
-    }
-
+impl StudyFile {
     /// Reads and checks a whole study. A sweep is left aside: [`Document::sweep`] has its points.
     pub fn from_document(document: &Document) -> Result<Self, InputError> {
         let mut root = Section::root(document);
@@ -110,32 +58,37 @@ impl Study {
         let policies = read::policies(&mut root, &spec, &mut names)?;
         root.ignore("sweep");
         let resolved = root.finish()?;
-        let check = || -> Result<_, Invalid> {
+        let check = || -> Result<Study, Invalid> {
             let world = spec.check()?;
-            let reach = world.budgets().episodes().unwrap_or(usize::MAX);
-            if reach < settings.episodes {
-                return Err(Invalid::new(
-                    "budget.path",
-                    format!("budgets for {reach} episodes"),
-                    format!("budgets for {} episodes", settings.episodes),
-                ));
-            }
-            let named = check_policies(policies, world.task())?;
-            Ok((world, named))
+            let study = Study {
+                name: settings.name,
+                policies: check_policies(policies, world.task())?,
+                world: Arc::new(world),
+                episodes: settings.episodes,
+                replications: settings.replications,
+                seed: settings.seed,
+                delta: settings.delta,
+                optimum_rows: settings.optimum_rows,
+                expected: settings.expected,
+            };
+            study.check()?;
+            Ok(study)
         };
-        let (world, policies) = check().map_err(|invalid| document.locate(&invalid))?;
-        Ok(Self {
-            name: settings.name,
-            world: Arc::new(world),
-            episodes: settings.episodes,
-            replications: settings.replications,
-            seed: settings.seed,
-            delta: settings.delta,
-            optimum_rows: settings.optimum_rows,
-            expected: settings.expected,
-            policies,
-            resolved,
-        })
+        let study = check().map_err(|invalid| document.locate(&invalid))?;
+        Ok(Self { study, resolved })
+    }
+
+    /// The resolved study as a file.
+    pub fn resolved_text(&self) -> String {
+        let body = toml::to_string(&self.resolved).expect("a table of values can be written");
+        format!("# Resolved study: every setting as it was used.\n\n{body}")
+    }
+}
+
+impl Study {
+    /// The study of a document, as [`StudyFile::from_document`] reads it.
+    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+        StudyFile::from_document(document).map(|file| file.study)
     }
 }
 
@@ -196,10 +149,6 @@ fn settings(root: &mut Section) -> Result<Settings, InputError> {
         optimum_rows: s.whole_or("optimum_rows", 2..=COUNT_LIMIT, 20_000)? as usize,
         expected: s.flag_or("expected", false)?,
     };
-    if !(settings.delta > 0.0 && settings.delta < 1.0) {
-        let found = Invalid::new("study.delta", settings.delta, "a number between 0 and 1");
-        return Err(s.document().locate(&found));
-    }
     let resolved = s.finish()?;
     root.resolve("study", resolved);
     Ok(settings)
@@ -209,25 +158,11 @@ fn check_policies(
     policies: Vec<(String, crate::policy::PolicySpec)>,
     task: &Task,
 ) -> Result<Vec<NamedPolicy>, Invalid> {
-    if policies.is_empty() {
-        return Err(Invalid::new(
-            "policies",
-            "nothing",
-            "at least one [[policies]] table",
-        ));
-    }
-    let mut named: Vec<NamedPolicy> = Vec::new();
-    for (i, (name, spec)) in policies.into_iter().enumerate() {
-        let field = format!("policies[{}]", i + 1);
-        if named.iter().any(|other| other.name == name) {
-            return Err(Invalid::new(
-                format!("{field}.name"),
-                format!("a second policy called `{name}`"),
-                "a name of its own for every policy",
-            ));
-        }
-        let maker = Arc::new(spec.check(&field, task)?);
-        named.push(NamedPolicy { name, maker });
-    }
-    Ok(named)
+    let policies = policies.into_iter().enumerate();
+    policies
+        .map(|(i, (name, spec))| {
+            let maker = spec.check(&format!("policies[{}]", i + 1), task)?;
+            Ok(NamedPolicy::new(name, maker))
+        })
+        .collect()
 }

@@ -30,19 +30,10 @@ pub struct Sweep {
 pub struct SweepPoint {
     /// A name for folders, such as `value=3,initial_rows=50`.
     pub label: String,
-    /// The value of each key.
-    pub values: Vec<SweepValue>,
+    /// The value of each key, as a text.
+    pub values: Vec<String>,
     /// The study file with these values in place of its own.
     pub document: Document,
-}
-
-/// A value as a text, and as a number where it is one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SweepValue {
-    /// For tables and names.
-    pub text: String,
-    /// For plots.
-    pub number: Option<f64>,
 }
 
 /// A key and what it takes.
@@ -163,14 +154,7 @@ fn point(
             _ => item.node.compact(),
         };
         labels.push(format!("{name}={}", for_folder(&text)));
-        values.push(SweepValue {
-            number: match item.node {
-                Node::Whole(x) => Some(x as f64),
-                Node::Number(x) => Some(x),
-                _ => None,
-            },
-            text,
-        });
+        values.push(text);
     }
     Ok(SweepPoint {
         label: labels.join(","),
@@ -339,7 +323,7 @@ mod tests {
             "value=5,alpha=0.25",
         ];
         assert_eq!(labels, expected);
-        assert_eq!(found.points[3].values[1].number, Some(0.25));
+        assert_eq!(found.points[3].values, ["5", "0.25"]);
         // A document of a point has the values and no sweep of its own.
         assert!(found.points[2].document.sweep().unwrap().is_none());
         let by_kind = sweep("[sweep]\npolicies.mimic-opt-dp.alpha = [0.5]").unwrap();

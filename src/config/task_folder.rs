@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{InputError, OutputError};
 use crate::history::{Import, ImportError, Summary, TaskFile};
-use crate::report::write_whole;
+use crate::results::write_whole;
 use crate::task::Task;
 
 /// The file that says what the task is.

@@ -1,7 +1,7 @@
 //! How a policy spends an episode's budget: the units left at the start of each step, over the last quarter of the
 //! episodes, when a learner has mostly learnt.
 
-use super::MeanAndError;
+use crate::statistics::MeanAndError;
 
 /// Budget left by step, summed in whole numbers, so that neither order nor threads can change a bit.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{Purpose, Streams};
 use crate::dp::ContextSample;
-use crate::oracle::{Bounds, LabeledData, Oracle, OracleConfig, Truth};
+use crate::oracle::{Bounds, LabeledData, Oracle, OracleConfig, Sides, Truth};
 use crate::task::{Context, EpisodeContexts};
 use crate::world::World;
 
@@ -69,7 +69,13 @@ pub fn coverage(
         .map(|r| {
             let start = streams.of(r, Purpose::Oracle);
             let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
-            let oracle = oracle.build(world.task(), setting.episodes, start, Some(&truth));
+            let oracle = oracle.build(
+                world.task(),
+                setting.episodes,
+                start,
+                Some(&truth),
+                Sides::Both,
+            );
             let oracle = oracle.expect("the truth is there");
             repetition(world, oracle, setting, streams, r, &contexts)
         })

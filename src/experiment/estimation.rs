@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::slope::slope;
-use super::{MeanAndError, Purpose, Streams};
+use super::{Purpose, Streams};
 use crate::dp::{Backend, BackendError};
+use crate::statistics::{MeanAndError, slope};
 use crate::world::{Optimum, World};
 
 /// Estimates of opt from samples of one size.

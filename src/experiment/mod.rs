@@ -1,5 +1,5 @@
 //! Studies: episodes x replications x policies on common random numbers, the optimum they are measured against, and
-//! the regret that comes out.
+//! the regret that comes out. Records of finished replications stream to a sink; files are none of its business.
 
 mod budget_use;
 mod coverage;
@@ -7,18 +7,22 @@ mod environment;
 mod estimation;
 mod expected;
 mod offers;
+mod outcome;
+mod record;
 mod regret;
 mod run;
-mod slope;
 mod streams;
+mod study;
 
 pub use budget_use::BudgetUse;
 pub use coverage::{Coverage, CoverageSetting, coverage, growing_sizes};
 pub use environment::{Environment, EpisodeOutcome};
 pub use estimation::{EstimationStudy, SampleSize, study_estimates};
 pub use expected::Evaluator;
-pub use offers::{Offer, OfferMap, OfferSurvey, evenly_spaced};
-pub use regret::{BAND, MeanAndError, RegretSummary, cumulative_regret};
-pub use run::{FinishedWave, Observer, Outcome, Phases, PolicyOutcome, RunError, run};
-pub use slope::{log_log_slope, slope};
+pub use offers::{Offer, OfferMap, OfferSurvey, OfferTally};
+pub use outcome::{Outcome, Phases, PolicyOutcome, Tally};
+pub use record::{Record, Sink, SinkError, Yardstick};
+pub use regret::{RegretSummary, RegretTally, cumulative_regret};
+pub use run::{RunError, run};
 pub use streams::{Purpose, Streams};
+pub use study::{NamedPolicy, Study};

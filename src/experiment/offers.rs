@@ -9,6 +9,7 @@ use super::{Purpose, Streams};
 use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
 use crate::oracle::Known;
 use crate::policy::{Plan, Policy, best_entry_action};
+use crate::statistics::evenly_spaced;
 use crate::world::{Optimum, World};
 
 /// Steps, and budgets, that a map shows at the most: what an eye can tell apart.
@@ -19,9 +20,6 @@ const CANDIDATES: usize = 50_000;
 
 /// Contexts drawn per law at the least and at the most: bounds of some oracles are slow to evaluate.
 const DRAWS: (usize, usize) = (4, 100);
-
-/// Plans evaluated at a time, to bound memory.
-const AT_A_TIME: usize = 64;
 
 /// The mean offer at one (step, budget), over arriving contexts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -59,7 +57,7 @@ pub struct OfferMap {
     pub optimal: Vec<Offer>,
 }
 
-/// Averages the offers of a policy's replications.
+/// Looks at the plans of a policy's replications, on the same contexts for all of them.
 #[derive(Debug)]
 pub struct OfferSurvey<'a> {
     world: &'a Arc<World>,
@@ -67,12 +65,32 @@ pub struct OfferSurvey<'a> {
     steps: Vec<usize>,
     budgets: Vec<u32>,
     sample: Option<ContextSample>,
+}
+
+/// The sum of the offers so far. Replications are added in their order, so that threads do not change a bit.
+#[derive(Debug, Default)]
+pub struct OfferTally {
     sums: Vec<Offer>,
     replications: usize,
 }
 
+impl OfferTally {
+    /// Adds the offers of the next replication; those of plans that are not greedy are empty.
+    pub fn add(&mut self, offers: &[Offer]) {
+        if offers.is_empty() {
+            return;
+        }
+        self.replications += 1;
+        self.sums.resize(offers.len(), Offer::default());
+        for (sum, offer) in self.sums.iter_mut().zip(offers) {
+            sum.mean_action += offer.mean_action;
+            sum.share += offer.share;
+        }
+    }
+}
+
 impl<'a> OfferSurvey<'a> {
-    /// A survey without plans.
+    /// A survey that has seen no plan.
     pub fn new(world: &'a Arc<World>, streams: &'a Streams) -> Self {
         let budget_max = world.task().budget_max() as usize;
         let budgets = evenly_spaced(budget_max, SHOWN);
@@ -82,49 +100,37 @@ impl<'a> OfferSurvey<'a> {
             steps: evenly_spaced(world.task().horizon(), SHOWN),
             budgets: budgets.into_iter().map(|b| b as u32 + 1).collect(),
             sample: None,
-            sums: Vec::new(),
-            replications: 0,
         }
     }
 
-    /// Adds the plans of a policy's next replications; plans that are not greedy offer nothing to show.
-    pub fn add(&mut self, policies: &[&dyn Policy]) {
-        let Some(Plan::Greedy { oracle, .. }) = policies.first().and_then(|p| p.plan()) else {
-            return;
-        };
-        let by_step = oracle.depends_on_step();
-        if self.sample.is_none() {
-            self.sample = Some(self.contexts(by_step));
-            self.sums = vec![Offer::default(); self.steps.len() * self.budgets.len()];
+    /// What the plans of some replications offer; plans that are not greedy offer nothing to show.
+    pub fn look(&mut self, policies: &[&dyn Policy]) -> Vec<Vec<Offer>> {
+        let greedy = policies.iter().find_map(|policy| match policy.plan() {
+            Some(Plan::Greedy { oracle, .. }) => Some(oracle),
+            _ => None,
+        });
+        if let (None, Some(oracle)) = (&self.sample, greedy) {
+            self.sample = Some(self.contexts(oracle.depends_on_step()));
         }
-        for group in policies.chunks(AT_A_TIME) {
-            let offers: Vec<Vec<Offer>> = group
-                .par_iter()
-                .filter_map(|policy| match policy.plan() {
-                    Some(Plan::Greedy { oracle, u_hat }) => Some(self.offers(oracle, u_hat)),
-                    _ => None,
-                })
-                .collect();
-            // In the order of the replications, so that threads do not change a bit.
-            for offers in offers {
-                self.replications += 1;
-                for (sum, offer) in self.sums.iter_mut().zip(offers) {
-                    sum.mean_action += offer.mean_action;
-                    sum.share += offer.share;
-                }
-            }
-        }
+        let survey = &*self;
+        policies
+            .par_iter()
+            .map(|policy| match policy.plan() {
+                Some(Plan::Greedy { oracle, u_hat }) => survey.offers(oracle, u_hat),
+                _ => Vec::new(),
+            })
+            .collect()
     }
 
     /// The averages beside the optimal policy's offers; `None` where no plan was greedy.
-    pub fn finish(self, optimum: &Optimum) -> Option<OfferMap> {
+    pub fn finish(self, tally: OfferTally, optimum: &Optimum) -> Option<OfferMap> {
         self.sample.as_ref()?;
         let known = Known::fitted(Arc::<World>::clone(self.world));
         let optimal = self.offers(&known, &optimum.table);
-        let n = self.replications as f64;
+        let n = tally.replications as f64;
         Some(OfferMap {
             optimal,
-            learnt: self.sums.into_iter().map(|sum| sum.over(n)).collect(),
+            learnt: tally.sums.into_iter().map(|sum| sum.over(n)).collect(),
             steps: self.steps,
             budgets: self.budgets,
         })
@@ -153,7 +159,7 @@ impl<'a> OfferSurvey<'a> {
         oracle.fill(sample, &mut coefficients);
         let reward_max = self.world.task().reward_max();
         let values = self.world.task().application().action_values();
-        let mut offers = Vec::with_capacity(self.sums.len());
+        let mut offers = Vec::with_capacity(self.steps.len() * self.budgets.len());
         for &h in &self.steps {
             let contexts = sample.step(h);
             let arrivals: f64 = contexts.weights.iter().sum();
@@ -173,12 +179,4 @@ impl<'a> OfferSurvey<'a> {
         }
         offers
     }
-}
-
-/// At most `limit` of the numbers 0..count, evenly spaced, the first and the last among them.
-pub fn evenly_spaced(count: usize, limit: usize) -> Vec<usize> {
-    if count <= limit {
-        return (0..count).collect();
-    }
-    (0..limit).map(|i| i * (count - 1) / (limit - 1)).collect()
 }

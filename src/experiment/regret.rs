@@ -1,48 +1,15 @@
 //! Regret of a policy: opt_t minus the realised reward, cumulated, averaged over replications with a band.
 
-use super::log_log_slope;
-use super::run::{Outcome, PolicyOutcome};
-
-/// Half the width of a band, in standard errors.
-pub const BAND: f64 = 3.0;
-
-/// A mean over replications and its standard error (NaN for a single replication).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MeanAndError {
-    /// Mean.
-    pub mean: f64,
-    /// Standard error of the mean.
-    pub standard_error: f64,
-}
-
-impl MeanAndError {
-    /// Of independent values.
-    pub fn of(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-        Self {
-            mean,
-            standard_error: (squares / (n - 1.0) / n).sqrt(),
-        }
-    }
-
-    /// Lower end of the band.
-    pub fn lower(&self) -> f64 {
-        self.mean - BAND * self.standard_error
-    }
-
-    /// Upper end of the band.
-    pub fn upper(&self) -> f64 {
-        self.mean + BAND * self.standard_error
-    }
-}
+use super::{EpisodeOutcome, Yardstick};
+use crate::statistics::{CurveMoments, Growth, MeanAndError};
 
 /// The regret of one policy, summarised.
 #[derive(Debug, Clone)]
 pub struct RegretSummary {
     /// Cumulative regret after each episode.
     pub cumulative: Vec<MeanAndError>,
+    /// The regret of each replication after the last episode.
+    pub finals: Vec<f64>,
     /// Mean reward per episode.
     pub mean_reward: f64,
     /// Total reward as a share of total opt.
@@ -54,32 +21,64 @@ pub struct RegretSummary {
     pub slope: Option<MeanAndError>,
 }
 
-impl Outcome {
-    /// opt_t of every episode.
-    pub fn opt(&self) -> Vec<f64> {
-        self.budgets
-            .iter()
-            .map(|&b| self.optimum.table.start(b))
-            .collect()
-    }
-
-    /// The regret of each policy, in the order of the study.
-    pub fn regrets(&self) -> Vec<RegretSummary> {
-        let opt = self.opt();
-        self.policies
-            .iter()
-            .map(|policy| summarise(policy, &opt))
-            .collect()
-    }
+/// The regret of one policy so far. Replications are added in their order, and none is kept but for its final regrets.
+#[derive(Debug)]
+pub struct RegretTally<'a> {
+    yardstick: &'a Yardstick,
+    curve: Vec<f64>,
+    moments: CurveMoments,
+    growth: Growth,
+    earned: f64,
+    finals: Vec<f64>,
+    expected: Option<Vec<f64>>,
 }
 
-impl PolicyOutcome {
-    /// The regret of each replication after the last episode.
-    pub fn final_regrets(&self, opt: &[f64]) -> Vec<f64> {
+impl<'a> RegretTally<'a> {
+    /// Of a study with so many replications, none of which has come yet.
+    pub fn new(yardstick: &'a Yardstick, replications: usize) -> Self {
+        let episodes = yardstick.opt.len();
+        Self {
+            yardstick,
+            curve: Vec::with_capacity(episodes),
+            moments: CurveMoments::new(episodes),
+            growth: Growth::new(episodes, replications),
+            earned: 0.0,
+            finals: Vec::with_capacity(replications),
+            expected: Some(Vec::with_capacity(replications)),
+        }
+    }
+
+    /// Adds the next replication.
+    pub fn add(&mut self, episodes: &[EpisodeOutcome]) {
+        let opt = &self.yardstick.opt;
+        let rewards = || episodes.iter().map(|e| e.reward);
+        self.curve.clear();
+        self.curve.extend(cumulative_regret(rewards(), opt));
+        self.moments.push(&self.curve);
+        self.growth.push(&self.curve);
+        self.earned = rewards().fold(self.earned, |sum, reward| sum + reward);
         let total: f64 = opt.iter().sum();
-        let earned =
-            |episodes: &Vec<super::EpisodeOutcome>| episodes.iter().map(|e| e.reward).sum::<f64>();
-        self.episodes.iter().map(|e| total - earned(e)).collect()
+        self.finals.push(total - rewards().sum::<f64>());
+        let expected: Option<f64> = episodes.iter().map(|e| e.expected).sum();
+        match (&mut self.expected, expected) {
+            (Some(all), Some(expected)) => all.push(total - expected),
+            _ => self.expected = None,
+        }
+    }
+
+    /// The regret of all replications that were added.
+    pub fn finish(self) -> RegretSummary {
+        let opt = &self.yardstick.opt;
+        let replications = self.finals.len() as f64;
+        let earned = self.earned / replications;
+        RegretSummary {
+            cumulative: self.moments.finish(),
+            finals: self.finals,
+            mean_reward: earned / opt.len() as f64,
+            share_of_opt: earned / opt.iter().sum::<f64>(),
+            expected: self.expected.map(|all| MeanAndError::of(&all)),
+            slope: self.growth.slope(),
+        }
     }
 }
 
@@ -95,55 +94,39 @@ pub fn cumulative_regret<'a>(
     })
 }
 
-fn summarise(policy: &PolicyOutcome, opt: &[f64]) -> RegretSummary {
-    let rewards =
-        |r: &Vec<_>| -> Vec<f64> { r.iter().map(|o: &super::EpisodeOutcome| o.reward).collect() };
-    let curves: Vec<Vec<f64>> = policy
-        .episodes
-        .iter()
-        .map(|replication| cumulative_regret(rewards(replication).into_iter(), opt).collect())
-        .collect();
-    let cumulative = (0..opt.len())
-        .map(|t| MeanAndError::of(&curves.iter().map(|curve| curve[t]).collect::<Vec<_>>()))
-        .collect();
-    let replications = policy.episodes.len() as f64;
-    let total: f64 = policy.episodes.iter().flatten().map(|o| o.reward).sum();
-    RegretSummary {
-        cumulative,
-        expected: expected_regret(policy, opt),
-        slope: log_log_slope(&curves),
-        mean_reward: total / replications / opt.len() as f64,
-        share_of_opt: total / replications / opt.iter().sum::<f64>(),
-    }
-}
-
-fn expected_regret(policy: &PolicyOutcome, opt: &[f64]) -> Option<MeanAndError> {
-    let total: f64 = opt.iter().sum();
-    let regret = |episodes: &Vec<super::EpisodeOutcome>| {
-        let earned: Option<f64> = episodes.iter().map(|e| e.expected).sum();
-        earned.map(|earned| total - earned)
-    };
-    let regrets: Option<Vec<f64>> = policy.episodes.iter().map(regret).collect();
-    regrets.map(|regrets| MeanAndError::of(&regrets))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn mean_and_standard_error() {
-        let found = MeanAndError::of(&[1.0, 2.0, 3.0, 6.0]);
-        assert_eq!(found.mean, 3.0);
-        // Sample variance 14/3, over 4 values.
-        approx::assert_relative_eq!(found.standard_error, (14.0f64 / 12.0).sqrt());
-        assert!(MeanAndError::of(&[1.0]).standard_error.is_nan());
-    }
 
     #[test]
     fn regret_accumulates() {
         let rewards = [1.0, 0.0, 5.0];
         let curve: Vec<f64> = cumulative_regret(rewards.into_iter(), &[2.0, 2.0, 3.0]).collect();
         assert_eq!(curve, [1.0, 3.0, 1.0]);
+    }
+
+    #[test]
+    fn expected_regret_needs_every_replication() {
+        let yardstick = Yardstick {
+            budgets: vec![1, 1],
+            opt: vec![2.0, 3.0],
+        };
+        let outcome = |reward: f64, expected: Option<f64>| EpisodeOutcome {
+            reward,
+            spent: 1,
+            expected,
+        };
+        let mut tally = RegretTally::new(&yardstick, 2);
+        tally.add(&[outcome(1.0, Some(1.5)), outcome(0.0, Some(1.0))]);
+        tally.add(&[outcome(2.0, Some(1.5)), outcome(3.0, Some(3.0))]);
+        let found = tally.finish();
+        assert_eq!(found.finals, [4.0, 0.0]);
+        assert_eq!(found.cumulative[1].mean, 2.0);
+        assert_eq!((found.mean_reward, found.share_of_opt), (1.5, 0.6));
+        assert_eq!(found.expected.map(|x| x.mean), Some(1.5));
+        let mut tally = RegretTally::new(&yardstick, 2);
+        tally.add(&[outcome(1.0, Some(1.5)), outcome(0.0, None)]);
+        tally.add(&[outcome(1.0, Some(1.5)), outcome(0.0, Some(1.0))]);
+        assert_eq!(tally.finish().expected, None);
     }
 }

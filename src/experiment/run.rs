@@ -10,12 +10,12 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::expected::Evaluator;
-use super::{BudgetUse, EpisodeOutcome, OfferMap, OfferSurvey};
-use super::{Environment, Purpose, Streams};
-use crate::config::Study;
+use super::{BudgetUse, Environment, EpisodeOutcome, Offer, OfferSurvey, Purpose, Streams};
+use super::{NamedPolicy, Record, Sink, SinkError, Study, Yardstick};
+use super::{Outcome, Phases, PolicyOutcome, Tally};
 use crate::dp::cpu::Dense;
 use crate::dp::{Backend, BackendError, ContextSample};
-use crate::error::OutputError;
+use crate::error::Invalid;
 use crate::fluid::FluidPlan;
 use crate::oracle::Truth;
 use crate::policy::{self, Policy, Setting, Start, Turn};
@@ -25,53 +25,12 @@ use crate::world::{Optimum, World};
 /// What the replications of a wave may hold together, in bytes.
 const WAVE_BYTES: usize = 192 << 20;
 
+/// Replications in a wave at the most, unless there are more threads: a batch that keeps an adapter busy, beyond which a
+/// wave would only cost memory.
+const WAVE: usize = 64;
+
 /// Plans of up to this many (step, budget, context, action) have their expected rewards evaluated without being asked.
 const SMALL_PLAN: usize = 20_000;
-
-/// Everything a study found.
-#[derive(Debug)]
-pub struct Outcome {
-    /// B_1, ..., B_T.
-    pub budgets: Vec<u32>,
-    /// opt and UB per budget.
-    pub optimum: Optimum,
-    /// One entry per policy, in the order of the study.
-    pub policies: Vec<PolicyOutcome>,
-    /// Wall time by phase.
-    pub phases: Phases,
-}
-
-/// What one policy did.
-#[derive(Debug)]
-pub struct PolicyOutcome {
-    /// Its name in the study.
-    pub name: String,
-    /// Outcomes, `[replication][episode]`.
-    pub episodes: Vec<Vec<EpisodeOutcome>>,
-    /// Budget left by step.
-    pub budget_use: BudgetUse,
-    /// What its last plan offers, where that is a greedy one.
-    pub offers: Option<OfferMap>,
-    /// Wall time of the policy.
-    pub elapsed: Duration,
-}
-
-/// Wall time by phase of the work.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Phases {
-    /// opt and UB.
-    pub optimum: Duration,
-    /// Playing episodes.
-    pub simulation: Duration,
-    /// Fitting oracles.
-    pub fit: Duration,
-    /// Evaluating bounds on samples.
-    pub bounds: Duration,
-    /// Optimistic-DP.
-    pub dp: Duration,
-    /// Expected rewards of plans.
-    pub expected: Duration,
-}
 
 struct Replication {
     environment: Environment,
@@ -82,52 +41,30 @@ struct Replication {
     left: Vec<u64>,
 }
 
-/// Sees a study's results as they come.
-pub trait Observer {
-    /// So many replications have finished another episode.
-    fn episode(&mut self, _replications: usize) {}
-
-    /// A wave is finished: the outcomes of consecutive replications, from number `first` (0-based) on.
-    fn wave(&mut self, _wave: &FinishedWave) -> Result<(), OutputError> {
-        Ok(())
-    }
-}
-
-/// Sees nothing.
-impl Observer for () {}
-
-/// A finished wave and what it is measured against.
-#[derive(Debug)]
-pub struct FinishedWave<'a> {
-    /// The policy's name.
-    pub policy: &'a str,
-    /// Number of the first replication, 0-based.
-    pub first: usize,
-    /// Outcomes, `[replication][episode]`.
-    pub episodes: &'a [Vec<EpisodeOutcome>],
-    /// B_1, ..., B_T.
-    pub budgets: &'a [u32],
-    /// opt and UB per budget.
-    pub optimum: &'a Optimum,
-}
-
 /// Why a study ended early.
 #[derive(Debug, Error)]
 pub enum RunError {
+    /// The study cannot run.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
     /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// Results could not be written.
+    /// The sink could not take a record.
     #[error(transparent)]
-    Output(#[from] OutputError),
+    Sink(SinkError),
+    /// The sink asked for an end.
+    #[error("stopped")]
+    Stopped,
 }
 
-/// Runs a study.
+/// Runs a study, and hands every finished replication to the sink.
 pub fn run(
     study: &Study,
     backend: &mut dyn Backend,
-    observer: &mut dyn Observer,
+    sink: &mut dyn Sink,
 ) -> Result<Outcome, RunError> {
+    study.check()?;
     let streams = Streams::new(study.seed);
     let mut phases = Phases::default();
     let optimum = timed(&mut phases.optimum, || optimum_of(study, &streams))?;
@@ -141,60 +78,75 @@ pub fn run(
         delta: study.delta,
         episodes: study.episodes,
     };
-    let mut budget_stream = streams.of_study(Purpose::Budgets);
-    let budgets = study
-        .world
-        .budgets()
-        .sequence(study.episodes, &mut budget_stream);
+    let budgets = study.world.budgets();
+    let budgets = budgets.sequence(study.episodes, &mut streams.of_study(Purpose::Budgets));
+    let yardstick = Yardstick {
+        opt: budgets.iter().map(|&b| optimum.table.start(b)).collect(),
+        budgets,
+    };
     let mut policies = Vec::new();
     for (number, policy) in study.policies.iter().enumerate() {
         let start = Instant::now();
-        let mut episodes = Vec::with_capacity(study.replications);
-        let mut budget_use = BudgetUse::new(study.episodes, study.world.task().horizon());
-        let mut offers = OfferSurvey::new(&study.world, &streams);
-        let per_wave = (WAVE_BYTES / policy.maker.bytes_per_replication(&setting).max(1)).max(1);
+        let mut tally = Tally::new(study, &yardstick);
+        let mut survey = OfferSurvey::new(&study.world, &streams);
+        let per_wave = wave_size(study, policy);
         for first in (0..study.replications).step_by(per_wave) {
             let wave = first..(first + per_wave).min(study.replications);
             let mut wave: Vec<Replication> = wave
                 .map(|r| Replication::new(study, number, &setting, &streams, r as u64))
                 .collect();
-            run_wave(study, &budgets, &mut wave, backend, &mut phases, observer)?;
-            wave.iter().for_each(|r| budget_use.add(&r.left));
-            offers.add(&wave.iter().map(|r| r.policy.as_ref()).collect::<Vec<_>>());
-            episodes.extend(wave.into_iter().map(|replication| replication.outcomes));
-            observer.wave(&FinishedWave {
-                policy: &policy.name,
-                first,
-                episodes: &episodes[first..],
-                budgets: &budgets,
-                optimum: &optimum,
-            })?;
+            run_wave(study, &yardstick, &mut wave, backend, &mut phases, sink)?;
+            let plans: Vec<&dyn Policy> = wave.iter().map(|r| r.policy.as_ref()).collect();
+            let offers = survey.look(&plans);
+            for ((replication, offers), number) in wave.into_iter().zip(offers).zip(first..) {
+                let record = replication.record(&policy.name, number, offers);
+                tally.add(&record);
+                let taken = sink.replication(&yardstick, &record);
+                taken.map_err(RunError::Sink)?;
+            }
+            sink.wave().map_err(RunError::Sink)?;
         }
         policies.push(PolicyOutcome {
             name: policy.name.clone(),
-            episodes,
-            budget_use,
-            offers: offers.finish(&optimum),
+            regret: tally.regret.finish(),
+            budget_use: tally.budget_use,
+            offers: survey.finish(tally.offers, &optimum),
             elapsed: start.elapsed(),
         });
     }
     Ok(Outcome {
-        budgets,
+        yardstick,
         optimum,
         policies,
         phases,
     })
 }
 
+/// How many replications a wave holds.
+fn wave_size(study: &Study, policy: &NamedPolicy) -> usize {
+    let fitting = WAVE_BYTES / bytes_per_replication(study, policy).max(1);
+    let most = WAVE.max(rayon::current_num_threads());
+    fitting.clamp(1, study.replications.min(most))
+}
+
+/// What a replication holds by its end, its outcomes included.
+fn bytes_per_replication(study: &Study, policy: &NamedPolicy) -> usize {
+    let outcomes = study.episodes.saturating_mul(size_of::<EpisodeOutcome>());
+    let own = policy
+        .maker
+        .bytes_per_replication(study.world.task(), study.episodes);
+    own.saturating_add(outcomes)
+}
+
 /// Algorithm 1 for all replications of a wave, episode by episode.
 fn run_wave(
     study: &Study,
-    budgets: &[u32],
+    yardstick: &Yardstick,
     wave: &mut [Replication],
     backend: &mut dyn Backend,
     phases: &mut Phases,
-    observer: &mut dyn Observer,
-) -> Result<(), BackendError> {
+    sink: &mut dyn Sink,
+) -> Result<(), RunError> {
     let world = &study.world;
     let evaluator = evaluator_of(study, wave);
     let counted = BudgetUse::new(study.episodes, world.task().horizon()).first_episode();
@@ -204,7 +156,7 @@ fn run_wave(
         .collect();
     timed(&mut phases.fit, || policy::prepare(&mut turns));
     policy::replan(&mut turns, backend)?;
-    for (episode, &b_t) in (1..).zip(budgets) {
+    for (episode, &b_t) in (1..).zip(&yardstick.budgets) {
         if let Some(evaluator) = &evaluator {
             timed(&mut phases.expected, || {
                 wave.par_iter_mut().for_each(|r| r.evaluate_plan(evaluator));
@@ -238,7 +190,9 @@ fn run_wave(
         for (replication, changed) in wave.iter_mut().zip(changed) {
             replication.plan_changed = changed;
         }
-        observer.episode(wave.len());
+        if sink.episode(wave.len()).is_break() {
+            return Err(RunError::Stopped);
+        }
     }
     Ok(())
 }
@@ -267,6 +221,17 @@ impl Replication {
             plan_changed: true,
             expected: None,
             left: vec![0; setting.task.horizon() + 1],
+        }
+    }
+
+    /// What is left of it when it is finished.
+    fn record(self, policy: &str, number: usize, offers: Vec<Offer>) -> Record {
+        Record {
+            policy: policy.into(),
+            replication: number,
+            episodes: self.outcomes,
+            left: self.left,
+            offers,
         }
     }
 

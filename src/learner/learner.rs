@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+
 use super::state::{LearnerState, OpenEpisode, OpenOffer};
 use super::{Day, Labeled, LearnerError, Offer};
 use crate::dp::Backend;
@@ -17,6 +20,8 @@ pub struct LearnerSettings {
     pub learning: LearnerSpec,
     /// Confidence: bounds hold with probability 1 - delta.
     pub delta: f64,
+    /// Seed of the draws of posterior sampling.
+    pub seed: u64,
 }
 
 impl Default for LearnerSettings {
@@ -24,6 +29,7 @@ impl Default for LearnerSettings {
         Self {
             learning: LearnerSpec::TIGHT,
             delta: 0.1,
+            seed: 1,
         }
     }
 }
@@ -63,15 +69,20 @@ impl Learner {
         settings: LearnerSettings,
         backend: Box<dyn Backend>,
     ) -> Result<Self, LearnerError> {
-        let LearnerSettings { learning, delta } = settings;
+        let LearnerSettings {
+            learning,
+            delta,
+            seed,
+        } = settings;
         if !(delta > 0.0 && delta < 1.0) {
             let found = Invalid::new("delta", shown(delta), "a number between 0 and 1");
             return Err(found.into());
         }
         let config = learning.check("learner", &task, 0)?;
         let task = Arc::new(task);
+        let rng = ChaCha8Rng::seed_from_u64(seed);
         Ok(Self {
-            policy: config.learner(Arc::clone(&task), oracle, delta),
+            policy: config.learner(Arc::clone(&task), oracle, delta, rng),
             task,
             backend,
             state: State::default(),

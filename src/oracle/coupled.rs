@@ -25,7 +25,9 @@
 
 use std::ops::Range;
 
-use super::{Bounds, LabeledData, Oracle};
+use rand::rngs::ChaCha8Rng;
+
+use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::dp::{BoundParameters, ContextSample};
 use crate::error::Invalid;
 use crate::task::Context;
@@ -92,6 +94,14 @@ impl Oracle for Coupled {
 
     fn anytime(&self) -> bool {
         self.inner.anytime()
+    }
+
+    fn draw(&self, rng: &mut ChaCha8Rng) -> Option<Box<dyn Oracle>> {
+        self.inner.draw(rng)
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        self.inner.diagnosis()
     }
 
     fn bound_parameters(&self) -> Option<BoundParameters> {

@@ -11,6 +11,8 @@ const LANES: usize = 8;
 /// Features phi_n and labels y_n of all observations, and the sums of them that only grow.
 #[derive(Debug, Clone)]
 pub(super) struct Design {
+    /// Multiplies the entries of phi as they come in.
+    scale: Vec<f64>,
     columns: Vec<Vec<f64>>,
     labels: Vec<f64>,
     /// sum_n phi_n phi_n'.
@@ -21,7 +23,14 @@ pub(super) struct Design {
 
 impl Design {
     pub fn new(dimension: usize) -> Self {
+        Self::scaled(vec![1.0; dimension])
+    }
+
+    /// With every entry of phi multiplied by its own `scale`.
+    pub fn scaled(scale: Vec<f64>) -> Self {
+        let dimension = scale.len();
         Self {
+            scale,
             columns: vec![Vec::new(); dimension],
             labels: Vec::new(),
             gram: DMatrix::zeros(dimension, dimension),
@@ -45,6 +54,7 @@ impl Design {
             phi.clear();
             phi.extend_from_slice(observation.features);
             phi.push(action_values[observation.action - 1]);
+            phi.iter_mut().zip(&self.scale).for_each(|(x, s)| *x *= s);
             self.push(&phi, f64::from(u8::from(observation.converted)));
         }
     }
@@ -84,6 +94,21 @@ impl Design {
         sums
     }
 
+    /// |L phi_n| for every observation and a lower triangular L.
+    pub fn norms(&self, lower: &DMatrix<f64>) -> Vec<f64> {
+        let mut squares = vec![0.0; self.len()];
+        let mut products = vec![0.0; self.len()];
+        for i in 0..self.dimension() {
+            products.fill(0.0);
+            for (j, column) in self.columns[..=i].iter().enumerate() {
+                add_scaled(&mut products, column, lower[(i, j)]);
+            }
+            add_squares(&mut squares, &products);
+        }
+        squares.iter_mut().for_each(|x| *x = x.sqrt());
+        squares
+    }
+
     /// sum_n weight_n phi_n.
     pub fn sum(&self, weights: &[f64]) -> DVector<f64> {
         let sums = self.columns.iter().map(|column| dot(column, weights));
@@ -108,6 +133,13 @@ impl Design {
 fn add_scaled(sums: &mut [f64], column: &[f64], scale: f64) {
     for (sum, x) in sums.iter_mut().zip(column) {
         *sum += scale * x;
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn add_squares(sums: &mut [f64], values: &[f64]) {
+    for (sum, x) in sums.iter_mut().zip(values) {
+        *sum += x * x;
     }
 }
 

@@ -1,9 +1,14 @@
-//! Bounds from an ellipsoid around a parameter: f(phi.mu) +- scale |phi| in the norm of V^-1, phi = (theta, action value).
+//! Bounds from an ellipsoid around a parameter, phi = (theta, action value), |phi| in the norm of V^-1:
+//!
+//! ```text
+//! bonus outside f   f(phi.mu) +- scale |phi|, clipped into [0, 1]
+//! bonus inside f    f( clamp(phi.mu +- scale |phi|, -+ S |phi / sizes|_2) )
+//! ```
 
 use nalgebra::{DMatrix, DVector};
 
 use super::Bounds;
-use super::factor::cholesky;
+use super::factor::{cholesky, lower_inverse};
 use super::newton::dot;
 use super::sigmoids::{sigmoid, sigmoids};
 use crate::dp::{BoundParameters, Link};
@@ -17,6 +22,31 @@ pub(super) struct Ellipsoid {
     /// The inverse of the Cholesky factor of V: its rows' products with phi, squared and summed, are phi' V^-1 phi.
     factor_inverse: DMatrix<f64>,
     scale: f64,
+    /// Where the bonus goes inside f.
+    inside: Option<NormBound>,
+}
+
+/// |mu*| <= S for the parameter that belongs to phi / sizes.
+#[derive(Debug, Clone)]
+pub(super) struct NormBound {
+    /// S.
+    pub norm_bound: f64,
+    /// 1 / size of every entry of phi.
+    pub inverse_sizes: Vec<f64>,
+}
+
+impl NormBound {
+    /// (S |theta / sizes|)^2.
+    fn theta_part(&self, theta: &[f64]) -> f64 {
+        let scaled = theta.iter().zip(&self.inverse_sizes).map(|(x, i)| x * i);
+        self.norm_bound * self.norm_bound * scaled.map(|x| x * x).sum::<f64>()
+    }
+
+    /// (S a / size)^2.
+    fn action_part(&self, a: f64) -> f64 {
+        let scaled = a * self.inverse_sizes[self.inverse_sizes.len() - 1];
+        self.norm_bound * self.norm_bound * scaled * scaled
+    }
 }
 
 /// What belongs to theta in phi.mu, and in phi' V^-1 phi: theta' V^-1 theta and the row of V^-1 beside it.
@@ -36,18 +66,35 @@ type Many = [f64; BULK];
 impl Ellipsoid {
     /// V has a positive ridge.
     pub fn new(link: Link, mu: DVector<f64>, v: DMatrix<f64>, scale: f64) -> Self {
-        let d = mu.len();
         let factor = cholesky(v);
-        let factor_inverse = factor
-            .l()
-            .solve_lower_triangular(&DMatrix::identity(d, d))
-            .expect("the factor of a positive definite matrix has a positive diagonal");
+        let factor_inverse = lower_inverse(&factor);
         Self {
             link,
             mu,
             v_inverse: factor.inverse(),
             factor_inverse,
             scale,
+            inside: None,
+        }
+    }
+
+    /// For an ellipsoid that was fitted to phi / sizes: the same for phi as it is.
+    pub fn unscaled(mut self, inverse_sizes: &[f64]) -> Self {
+        for (j, inverse) in inverse_sizes.iter().enumerate() {
+            self.mu[j] *= inverse;
+            self.factor_inverse.column_mut(j).scale_mut(*inverse);
+            self.v_inverse.column_mut(j).scale_mut(*inverse);
+            self.v_inverse.row_mut(j).scale_mut(*inverse);
+        }
+        self
+    }
+
+    /// With the bonus inside the logistic function.
+    pub fn inside(self, bound: NormBound) -> Self {
+        debug_assert_eq!(self.link, Link::Logistic);
+        Self {
+            inside: Some(bound),
+            ..self
         }
     }
 
@@ -81,7 +128,17 @@ impl Ellipsoid {
         for (bounds, a) in out.iter_mut().zip(action_values) {
             let norm_squared = square + a * (2.0 * cross + a * corner);
             let radius = self.scale * norm_squared.max(0.0).sqrt();
-            *bounds = Bounds::around(self.center(utility + a * self.mu[last]), radius);
+            let utility = utility + a * self.mu[last];
+            *bounds = match &self.inside {
+                None => Bounds::around(self.center(utility), radius),
+                Some(bound) => {
+                    let limit = (bound.theta_part(theta) + bound.action_part(*a)).sqrt();
+                    Bounds {
+                        lcb: sigmoid((utility - radius).clamp(-limit, limit)),
+                        ucb: sigmoid((utility + radius).clamp(-limit, limit)),
+                    }
+                }
+            };
         }
     }
 
@@ -113,6 +170,7 @@ impl Ellipsoid {
         let actions = action_values.len();
         let corner = self.v_inverse[(last, last)];
         let (mut utility, mut square, mut cross) = ([0.0; BULK], [0.0; BULK], [0.0; BULK]);
+        let mut limit_squared = [0.0; BULK];
         let out = ucb
             .chunks_mut(BULK * actions)
             .zip(lcb.chunks_mut(BULK * actions));
@@ -120,14 +178,29 @@ impl Ellipsoid {
             for (i, theta) in features.chunks_exact(last).enumerate() {
                 let part = self.theta_part(theta);
                 (utility[i], square[i], cross[i]) = (part.utility, part.square, part.cross);
+                if let Some(bound) = &self.inside {
+                    limit_squared[i] = bound.theta_part(theta);
+                }
             }
             for (action, &a) in action_values.iter().enumerate() {
                 let mut center = utility.map(|utility| utility + a * self.mu[last]);
-                if self.link == Link::Logistic {
-                    sigmoids(&mut center);
-                }
                 let radius = radii(&square, &cross, a, corner, self.scale);
-                let (upper, lower) = clipped(&center, &radius);
+                let (upper, lower) = match &self.inside {
+                    None => {
+                        if self.link == Link::Logistic {
+                            sigmoids(&mut center);
+                        }
+                        clipped(&center, &radius)
+                    }
+                    Some(bound) => {
+                        let more = bound.action_part(a);
+                        let (mut upper, mut lower) =
+                            clamped(&center, &radius, &limit_squared, more);
+                        sigmoids(&mut upper);
+                        sigmoids(&mut lower);
+                        (upper, lower)
+                    }
+                };
                 for (row, upper) in ucb.chunks_exact_mut(actions).zip(upper) {
                     row[action] = upper;
                 }
@@ -138,16 +211,19 @@ impl Ellipsoid {
         }
     }
 
-    /// What an adapter needs to evaluate the same.
-    pub fn parameters(&self, action_values: &[f64]) -> BoundParameters {
+    /// What an adapter needs to evaluate the same, where it can.
+    pub fn parameters(&self, action_values: &[f64]) -> Option<BoundParameters> {
+        if self.inside.is_some() {
+            return None;
+        }
         let rows = (0..self.mu.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
-        BoundParameters::Ellipsoid {
+        Some(BoundParameters::Ellipsoid {
             link: self.link,
             action_values: action_values.to_vec(),
             mu: self.mu.as_slice().to_vec(),
             factor: rows.map(|place| self.factor_inverse[place]).collect(),
             scale: self.scale,
-        }
+        })
     }
 }
 
@@ -173,11 +249,23 @@ fn clipped(center: &Many, radius: &Many) -> (Many, Many) {
     (upper, lower)
 }
 
+/// center +- radius, clamped to what the norm bound allows.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn clamped(center: &Many, radius: &Many, limit_squared: &Many, more: f64) -> (Many, Many) {
+    let (mut upper, mut lower) = (*center, *center);
+    for i in 0..BULK {
+        let limit = (limit_squared[i] + more).sqrt();
+        upper[i] = (center[i] + radius[i]).min(limit).max(-limit);
+        lower[i] = (center[i] - radius[i]).min(limit).max(-limit);
+    }
+    (upper, lower)
+}
+
 #[cfg(test)]
 mod tests {
     use nalgebra::{DMatrix, DVector};
 
-    use super::{BULK, Ellipsoid};
+    use super::{BULK, Ellipsoid, NormBound};
     use crate::dp::Link;
     use crate::oracle::Bounds;
 
@@ -185,9 +273,21 @@ mod tests {
     fn bounds_in_bulk_are_those_of_one_context_after_another() {
         let v = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, 0.5, 1.0, 3.0, 0.2, 0.5, 0.2, 2.0]);
         let values = [0.5, 1.0, 2.0];
-        for link in [Link::Linear, Link::Logistic] {
+        let bound = NormBound {
+            norm_bound: 0.7,
+            inverse_sizes: vec![1.0, 2.0, 0.5],
+        };
+        for (link, bound) in [
+            (Link::Linear, None),
+            (Link::Logistic, None),
+            (Link::Logistic, Some(bound)),
+        ] {
             let mu = DVector::from_column_slice(&[0.4, 0.3, -0.2]);
             let fitted = Ellipsoid::new(link, mu, v.clone(), 0.3);
+            let fitted = match bound {
+                Some(bound) => fitted.inside(bound),
+                None => fitted,
+            };
             for contexts in [1, BULK - 1, BULK, BULK + 1, 200] {
                 let theta = |i: usize| [(i as f64 * 0.618).fract(), (i as f64 * 0.382).fract()];
                 let features: Vec<f64> = (0..contexts).flat_map(theta).collect();

@@ -22,3 +22,12 @@ pub(super) fn cholesky(matrix: DMatrix<f64>) -> Cholesky<f64, Dyn> {
         share *= 10.0;
     }
 }
+
+/// The inverse of the factor: for A = L L', |L^-1 x| is the norm of x in A^-1.
+pub(super) fn lower_inverse(factor: &Cholesky<f64, Dyn>) -> DMatrix<f64> {
+    let d = factor.l_dirty().nrows();
+    factor
+        .l()
+        .solve_lower_triangular(&DMatrix::identity(d, d))
+        .expect("the factor of a positive definite matrix has a positive diagonal")
+}

@@ -10,15 +10,18 @@
 //!
 //! The paper writes the norm without the root; it is meant with it. f is the identity (linear link, kappa = 1, mu_hat in
 //! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
+//! Tighter bounds for the linear link are in [`super::LinearMixture`].
 
 use nalgebra::{DMatrix, DVector};
+use rand::rngs::ChaCha8Rng;
 
 use super::design::Design;
+use super::drawn::draw_around;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic::least_slope;
 use super::regression::Regression;
-use super::{LabeledData, newton};
+use super::{Diagnosis, LabeledData, newton};
 use crate::dp::Link;
 use crate::task::Task;
 
@@ -46,11 +49,13 @@ pub struct Glm {
     action_values: Vec<f64>,
     design: Design,
     estimate: DVector<f64>,
+    /// Where the last fit started.
+    start: DVector<f64>,
     fitted: Option<Ellipsoid>,
 }
 
 impl Glm {
-    /// An oracle for the actions and features of an task and a study of `episodes` episodes.
+    /// An oracle for the actions and features of a task and a study of `episodes` episodes.
     pub fn new(task: &Task, parameters: GlmParameters, episodes: usize) -> Self {
         let d = task.phi_dimension();
         let kappa = parameters.kappa.unwrap_or(match parameters.link {
@@ -65,6 +70,7 @@ impl Glm {
             action_values: task.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),
+            start: DVector::zeros(d),
             fitted: None,
         }
     }
@@ -94,21 +100,18 @@ impl Regression for Glm {
     fn refit(&mut self, data: &LabeledData, delta: f64) {
         self.design.take_in(data, &self.action_values);
         if !data.is_empty() {
+            self.start.copy_from(&self.estimate);
             self.estimate = self.solve();
             self.conclude(delta);
         }
     }
 
     fn start(&self) -> &[f64] {
-        self.estimate.as_slice()
+        self.start.as_slice()
     }
 
-    fn resume(&mut self, data: &LabeledData, delta: f64, estimate: &[f64]) {
-        self.design.take_in(data, &self.action_values);
-        self.estimate.copy_from_slice(estimate);
-        if !data.is_empty() {
-            self.conclude(delta);
-        }
+    fn start_from(&mut self, start: &[f64]) {
+        self.estimate.copy_from_slice(start);
     }
 
     fn action_values(&self) -> &[f64] {
@@ -117,6 +120,18 @@ impl Regression for Glm {
 
     fn fitted(&self) -> Option<&Ellipsoid> {
         self.fitted.as_ref()
+    }
+
+    fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
+        let ridge = self.kappa * self.lambda;
+        match self.parameters.link {
+            Link::Logistic => Some(draw_around(&self.estimate, &self.design, ridge, rng)),
+            Link::Linear => None,
+        }
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::free(self.design.len(), self.estimate.norm(), 1.0)
     }
 }
 

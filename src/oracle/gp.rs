@@ -11,7 +11,7 @@
 use std::f64::consts::PI;
 
 use super::posterior::Posterior;
-use super::{Bounds, LabeledData, Oracle};
+use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::task::{Context, Kernel, KernelSpec, Task};
 
 /// Parameters of the oracle; those that are set are positive.
@@ -39,7 +39,7 @@ pub struct GaussianProcess {
 }
 
 impl GaussianProcess {
-    /// An oracle for the actions and the finite contexts of an task; `kernel` is the checked kernel of the
+    /// An oracle for the actions and the finite contexts of a task; `kernel` is the checked kernel of the
     /// parameters.
     pub fn new(task: &Task, kernel: Kernel, parameters: &GpParameters) -> Self {
         let contexts = task.support().len();
@@ -80,5 +80,9 @@ impl Oracle for GaussianProcess {
 
     fn watch(&mut self, context: &Context) {
         self.posterior.watch(context.features);
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::of(self.posterior.len())
     }
 }

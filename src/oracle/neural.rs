@@ -15,7 +15,7 @@ use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
 use rand::rngs::ChaCha8Rng;
 
 use super::network::Network;
-use super::{Bounds, LabeledData, Oracle};
+use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::task::{Context, Task};
 
 /// Parameters of the oracle: numbers positive, the width even, the depth at least 2.
@@ -100,7 +100,7 @@ pub struct Neural {
 }
 
 impl Neural {
-    /// An oracle for the actions and features of an task; `start` draws w_0.
+    /// An oracle for the actions and features of a task; `start` draws w_0.
     pub fn new(task: &Task, parameters: NeuralParameters, mut start: ChaCha8Rng) -> Self {
         let scale: Vec<f64> = task
             .phi_sizes()
@@ -229,5 +229,9 @@ impl Oracle for Neural {
             let x = self.input(context.features, value);
             *estimate = self.network.value(&self.weights, &x).clamp(0.0, 1.0);
         }
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::of(self.labels.len())
     }
 }

@@ -1,10 +1,14 @@
-//! What the regressions `glm` and `logistic` share: once fitted, all they say comes from an ellipsoid.
+//! What the regressions share, `glm` and `logistic` and their mixtures: once fitted, all they say comes from an ellipsoid.
 
 use std::fmt::Debug;
 use std::ops::Range;
 
+use nalgebra::DVector;
+use rand::rngs::ChaCha8Rng;
+
+use super::drawn::DrawnParameter;
 use super::ellipsoid::Ellipsoid;
-use super::{Bounds, LabeledData, Oracle};
+use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::dp::{BoundParameters, ContextSample};
 use crate::error::Invalid;
 use crate::task::Context;
@@ -14,17 +18,32 @@ pub(super) trait Regression: Debug + Send + Sync {
     /// Learns from all of `data` at confidence `delta`.
     fn refit(&mut self, data: &LabeledData, delta: f64);
 
-    /// The estimate, from which the next fit starts.
-    fn start(&self) -> &[f64];
+    /// Where the last fit started; empty where a fit needs no start.
+    fn start(&self) -> &[f64] {
+        &[]
+    }
 
-    /// Takes up an estimate that was found for all of `data` at confidence `delta`.
-    fn resume(&mut self, data: &LabeledData, delta: f64, estimate: &[f64]);
+    /// Has the next fit start there.
+    fn start_from(&mut self, _start: &[f64]) {}
 
     /// The last entry of phi, by action.
     fn action_values(&self) -> &[f64];
 
     /// What was fitted, where there were data.
     fn fitted(&self) -> Option<&Ellipsoid>;
+
+    /// See [`Oracle::anytime`].
+    fn anytime(&self) -> bool {
+        false
+    }
+
+    /// A parameter drawn from a posterior, on phi as it is; f is logistic.
+    fn draw_parameter(&self, _rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
+        None
+    }
+
+    /// See [`Oracle::diagnosis`].
+    fn diagnosis(&self) -> Diagnosis;
 }
 
 impl<R: Regression> Oracle for R {
@@ -55,7 +74,8 @@ impl<R: Regression> Oracle for R {
             let found = format!("{} numbers of an oracle", saved.len());
             return Err(Invalid::new("state", found, "a state of the same oracle"));
         }
-        self.resume(data, delta, saved);
+        self.start_from(saved);
+        self.refit(data, delta);
         Ok(())
     }
 
@@ -79,6 +99,19 @@ impl<R: Regression> Oracle for R {
     }
 
     fn bound_parameters(&self) -> Option<BoundParameters> {
-        Some(self.fitted()?.parameters(self.action_values()))
+        self.fitted()?.parameters(self.action_values())
+    }
+
+    fn anytime(&self) -> bool {
+        Regression::anytime(self)
+    }
+
+    fn draw(&self, rng: &mut ChaCha8Rng) -> Option<Box<dyn Oracle>> {
+        let mu = self.draw_parameter(rng)?;
+        Some(Box::new(DrawnParameter::new(mu, self.action_values())))
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Regression::diagnosis(self)
     }
 }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use super::{
-    Armed, GaussianProcess, Glm, GlmParameters, GpParameters, KernelOracle, KernelParameters,
-    Known, Logistic, LogisticParameters, Neural, NeuralParameters, Oracle, Truth,
+    Armed, GaussianProcess, Glm, GlmParameters, GpParameters, KernelMixtureParameters,
+    KernelOracle, KernelParameters, Known, LinearMixture, LinearMixtureParameters, Logistic,
+    LogisticMixture, LogisticMixtureParameters, LogisticParameters, Neural, NeuralParameters,
+    Oracle, Sides, Truth,
 };
+use crate::dp::Link;
 use crate::error::{Invalid, shown};
 use crate::task::{Kernel, KernelSpec, Task};
 
@@ -24,12 +27,25 @@ pub enum OracleSpec {
         /// Multiplies the radius.
         radius_scale: f64,
     },
+    /// Conversion per action, or per step and action, with beta-binomial bounds.
+    BetaBinomial {
+        /// Whether conversion differs by step.
+        by_step: bool,
+        /// Multiplies the distance of the bounds from the mean.
+        radius_scale: f64,
+    },
     /// The generalized linear oracle.
     Glm(GlmParameters),
+    /// The linear oracle with bounds from the quadratic mixture.
+    LinearMixture(LinearMixtureParameters),
     /// The refined logistic oracle.
     Logistic(LogisticParameters),
+    /// The logistic oracle with bounds from the likelihood mixture.
+    LogisticMixture(LogisticMixtureParameters),
     /// The kernel oracle.
     Kernel(KernelParameters),
+    /// The kernel oracle with bounds from the quadratic mixture.
+    KernelMixture(KernelMixtureParameters),
     /// The Gaussian-process oracle.
     Gp(GpParameters),
     /// The neural oracle.
@@ -52,7 +68,7 @@ const PARAMETER_LIMIT: f64 = 1e12;
 const FULL_LIMIT: usize = 2048;
 
 impl OracleSpec {
-    /// Checks the parameters for an task; `field` is the oracle's place in the study.
+    /// Checks the parameters for a task; `field` is the oracle's place in the study.
     pub fn check(&self, field: &str, task: &Task) -> Result<OracleConfig, Invalid> {
         let at_least = |name: &str, value: f64, above: f64| {
             if value > above && (1.0 / PARAMETER_LIMIT..=PARAMETER_LIMIT).contains(&value) {
@@ -73,7 +89,9 @@ impl OracleSpec {
         let positive = |name: &str, value: f64| at_least(name, value, 0.0);
         let optional = |name: &str, value: Option<f64>| value.map_or(Ok(()), |x| positive(name, x));
         match self {
-            Self::Armed { radius_scale } | Self::ArmedByStep { radius_scale } => {
+            Self::Armed { radius_scale }
+            | Self::ArmedByStep { radius_scale }
+            | Self::BetaBinomial { radius_scale, .. } => {
                 positive("radius_scale", *radius_scale)?;
             }
             Self::Glm(parameters) => {
@@ -81,6 +99,15 @@ impl OracleSpec {
                 optional("lambda", parameters.lambda)?;
                 optional("gamma", parameters.gamma)?;
                 optional("kappa", parameters.kappa)?;
+            }
+            Self::LinearMixture(parameters) => {
+                positive("lambda", parameters.lambda)?;
+                positive("norm_bound", parameters.norm_bound)?;
+                positive("radius_scale", parameters.radius_scale)?;
+            }
+            Self::LogisticMixture(parameters) => {
+                positive("norm_bound", parameters.norm_bound)?;
+                positive("radius_scale", parameters.radius_scale)?;
             }
             Self::Logistic(parameters) => {
                 positive("lambda", parameters.lambda)?;
@@ -93,6 +120,12 @@ impl OracleSpec {
                 lambda.map_or(Ok(()), |lambda| at_least("lambda", lambda, 1.0))?;
                 positive("norm_bound", parameters.norm_bound)?;
                 optional("beta", parameters.beta)?;
+                positive("radius_scale", parameters.radius_scale)?;
+            }
+            Self::KernelMixture(parameters) => {
+                // Below this, rounding errors of the kernel count for more than the ridge.
+                at_least("lambda", parameters.lambda, 1e-9)?;
+                positive("norm_bound", parameters.norm_bound)?;
                 positive("radius_scale", parameters.radius_scale)?;
             }
             Self::Gp(parameters) => {
@@ -133,6 +166,7 @@ impl OracleSpec {
     fn kernel(&self) -> Option<&KernelSpec> {
         match self {
             Self::Kernel(parameters) => Some(&parameters.kernel),
+            Self::KernelMixture(parameters) => Some(&parameters.kernel),
             Self::Gp(parameters) => Some(&parameters.kernel),
             _ => None,
         }
@@ -160,13 +194,14 @@ impl NeuralParameters {
 
 impl OracleConfig {
     /// An oracle without data for a study of `episodes` episodes; `start` draws what it starts from. `known` needs the
-    /// truth, and is refused where that is not to be had.
+    /// truth, and is refused where that is not to be had. With [`Sides::Upper`] only upper bounds need to hold.
     pub fn build(
         &self,
         task: &Task,
         episodes: usize,
         start: ChaCha8Rng,
         truth: Option<&Arc<dyn Truth>>,
+        sides: Sides,
     ) -> Result<Box<dyn Oracle>, Invalid> {
         let actions = task.actions();
         let kernel = || self.kernel.clone().expect("checked with the oracle");
@@ -177,10 +212,29 @@ impl OracleConfig {
             OracleSpec::ArmedByStep { radius_scale } => {
                 Box::new(Armed::by_step(actions, task.horizon(), *radius_scale))
             }
+            OracleSpec::BetaBinomial {
+                by_step,
+                radius_scale,
+            } => {
+                let armed = match by_step {
+                    true => Armed::by_step(actions, task.horizon(), *radius_scale),
+                    false => Armed::stationary(actions, *radius_scale),
+                };
+                Box::new(armed.with_beta_binomial(sides))
+            }
             OracleSpec::Glm(parameters) => Box::new(Glm::new(task, *parameters, episodes)),
+            OracleSpec::LinearMixture(parameters) => {
+                Box::new(LinearMixture::new(task, *parameters))
+            }
             OracleSpec::Logistic(parameters) => Box::new(Logistic::new(task, *parameters)),
+            OracleSpec::LogisticMixture(parameters) => {
+                Box::new(LogisticMixture::new(task, *parameters))
+            }
             OracleSpec::Kernel(parameters) => {
                 Box::new(KernelOracle::new(task, kernel(), parameters, episodes))
+            }
+            OracleSpec::KernelMixture(parameters) => {
+                Box::new(KernelOracle::mixture(task, kernel(), parameters))
             }
             OracleSpec::Gp(parameters) => {
                 Box::new(GaussianProcess::new(task, kernel(), parameters))
@@ -199,21 +253,45 @@ impl OracleConfig {
     /// Its kind, as study files name it.
     pub fn kind(&self) -> &'static str {
         match self.spec {
-            OracleSpec::Armed { .. } => "armed",
-            OracleSpec::ArmedByStep { .. } => "armed-by-step",
-            OracleSpec::Glm(_) => "glm",
-            OracleSpec::Logistic(_) => "logistic",
-            OracleSpec::Kernel(_) => "kernel",
+            OracleSpec::Armed { .. } | OracleSpec::BetaBinomial { by_step: false, .. } => "armed",
+            OracleSpec::ArmedByStep { .. } | OracleSpec::BetaBinomial { .. } => "armed-by-step",
+            OracleSpec::Glm(_) | OracleSpec::LinearMixture(_) => "glm",
+            OracleSpec::Logistic(_) | OracleSpec::LogisticMixture(_) => "logistic",
+            OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) => "kernel",
             OracleSpec::Gp(_) => "gp",
             OracleSpec::Neural(_) => "neural",
             OracleSpec::Known => "known",
         }
     }
 
+    /// Where its bounds come from, as study files name it.
+    pub fn bounds(&self) -> &'static str {
+        match self.spec {
+            OracleSpec::BetaBinomial { .. } => "beta-binomial",
+            OracleSpec::LinearMixture(_)
+            | OracleSpec::LogisticMixture(_)
+            | OracleSpec::KernelMixture(_) => "mixture",
+            _ => "paper",
+        }
+    }
+
+    /// Whether [`Oracle::draw`] draws.
+    pub fn has_posterior(&self) -> bool {
+        match &self.spec {
+            OracleSpec::Armed { .. }
+            | OracleSpec::ArmedByStep { .. }
+            | OracleSpec::BetaBinomial { .. }
+            | OracleSpec::Logistic(_)
+            | OracleSpec::LogisticMixture(_) => true,
+            OracleSpec::Glm(parameters) => parameters.link == Link::Logistic,
+            _ => false,
+        }
+    }
+
     /// A generous estimate of the bytes it holds after so many observations, with so many contexts watched.
     pub fn bytes(&self, task: &Task, observations: usize, watched: usize) -> usize {
         match self.spec {
-            OracleSpec::Kernel(_) | OracleSpec::Gp(_) => {
+            OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) | OracleSpec::Gp(_) => {
                 let contexts = match task.is_finite() {
                     true => watched.min(task.support().len()),
                     false => watched,

@@ -1,10 +1,13 @@
 //! The settings of Algorithm 1: the paper's, and those that learn faster.
 
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
 use super::{MimicOptDp, ReservedEpisodes};
 use crate::error::{Invalid, shown};
-use crate::oracle::{Coupled, Oracle};
+use crate::oracle::{Coupled, Oracle, Sampled, Sides};
 use crate::task::Task;
-use std::sync::Arc;
 
 /// Which probability of a conversion an optimist plans with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +41,8 @@ pub struct LearnerSpec {
     /// The oracle is fitted and the plan made anew once the labeled data have grown by this share; 0 is after every
     /// episode that teaches conversion.
     pub replan_growth: f64,
+    /// Whether plans are made with a draw from the oracle's posterior in place of its bounds.
+    pub sampling: bool,
 }
 
 impl LearnerSpec {
@@ -47,6 +52,7 @@ impl LearnerSpec {
         data: DataUse::Split,
         alpha: 0.5,
         replan_growth: 0.0,
+        sampling: false,
     };
 
     /// The settings for tight bounds: fewer reserved episodes, and the optimism that suits the costs.
@@ -54,6 +60,12 @@ impl LearnerSpec {
         optimism: Optimism::Auto,
         alpha: 0.1,
         ..Self::PAPER
+    };
+
+    /// Posterior sampling, a heuristic.
+    pub const THOMPSON: Self = Self {
+        sampling: true,
+        ..Self::TIGHT
     };
 
     /// Checks the settings for a task and a learner with `initial_rows` unlabeled rows; `field` is their place in the
@@ -74,7 +86,10 @@ impl LearnerSpec {
             ));
         }
         Ok(LearnerConfig {
+            sampling: self.sampling,
             coupled: match self.optimism {
+                // A draw is one probability for both as it is.
+                _ if self.sampling => false,
                 Optimism::Separate => false,
                 Optimism::Coupled => true,
                 Optimism::Auto => task.cost_max() > 1,
@@ -91,15 +106,19 @@ impl LearnerSpec {
 /// Checked settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnerConfig {
+    sampling: bool,
     coupled: bool,
     reserved: Option<ReservedEpisodes>,
     replan_growth: f64,
 }
 
 impl LearnerConfig {
-    /// Whether one probability serves reward and consumption.
-    pub fn is_coupled(&self) -> bool {
-        self.coupled
+    /// Which bounds the learner needs of its oracle.
+    pub fn sides(&self) -> Sides {
+        match self.coupled {
+            true => Sides::Upper,
+            false => Sides::Both,
+        }
     }
 
     /// Whether episode `t` (1-based) teaches nothing but the context laws.
@@ -124,11 +143,19 @@ impl LearnerConfig {
         self.replan_growth == 0.0 || (observations > fitted && observations as f64 >= grown)
     }
 
-    /// The learner without data; `oracle` says what it knows, and is coupled here where that was asked for.
-    pub fn learner(&self, task: Arc<Task>, oracle: Box<dyn Oracle>, delta: f64) -> MimicOptDp {
-        let oracle = match self.coupled {
-            true => Box::new(Coupled::new(oracle)),
-            false => oracle,
+    /// The learner without data; `oracle` says what it knows, and is coupled or sampled from here where that was asked
+    /// for. `rng` is for the draws.
+    pub fn learner(
+        &self,
+        task: Arc<Task>,
+        oracle: Box<dyn Oracle>,
+        delta: f64,
+        rng: ChaCha8Rng,
+    ) -> MimicOptDp {
+        let oracle: Box<dyn Oracle> = match (self.sampling, self.coupled) {
+            (true, _) => Box::new(Sampled::new(oracle, rng)),
+            (false, true) => Box::new(Coupled::new(oracle)),
+            (false, false) => oracle,
         };
         MimicOptDp::new(task, oracle, delta, *self)
     }
@@ -149,7 +176,8 @@ mod tests {
         let pricing = task(ApplicationSpec::Pricing { prices });
         let wages = vec![1, 2];
         let hiring = task(ApplicationSpec::Procurement { wages });
-        let coupled = |task: &Task| LearnerSpec::TIGHT.check("p", task, 0).unwrap().is_coupled();
+        let coupled =
+            |task: &Task| LearnerSpec::TIGHT.check("p", task, 0).unwrap().sides() == Sides::Upper;
         assert!(!coupled(&pricing) && coupled(&hiring));
     }
 

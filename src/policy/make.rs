@@ -11,7 +11,7 @@ use super::{
 };
 use crate::dp::ValueTable;
 use crate::fluid::FluidPlan;
-use crate::oracle::{OracleConfig, Truth};
+use crate::oracle::{OracleConfig, Sides, Truth};
 use crate::task::{ContextRows, Task};
 
 /// What all policies of a study are built from. Truth, optimum and fluid plan are for those that may know them.
@@ -64,10 +64,9 @@ pub trait MakePolicy: Send + Sync {
     }
 
     /// A generous estimate of the bytes one replication holds by the end of the study.
-    fn bytes_per_replication(&self, setting: &Setting) -> usize {
-        let task = &setting.task;
+    fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
-        2 * setting.episodes * task.horizon() * per_step + 4 * table_bytes(task)
+        2 * episodes * task.horizon() * per_step + 4 * table_bytes(task)
     }
 }
 
@@ -85,8 +84,9 @@ impl MakePolicy for PolicyConfig {
     fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
         let task = Arc::clone(&setting.task);
         let delta = setting.delta;
-        let oracle = |config: &OracleConfig| {
-            let oracle = config.build(&task, setting.episodes, start.oracle, Some(&setting.truth));
+        let oracle = |config: &OracleConfig, sides| {
+            let truth = Some(&setting.truth);
+            let oracle = config.build(&task, setting.episodes, start.oracle, truth, sides);
             oracle.expect("the truth is there")
         };
         let choices = start.choices;
@@ -97,8 +97,8 @@ impl MakePolicy for PolicyConfig {
                 log,
                 oracle: config,
             } => {
-                let oracle = oracle(config);
-                let mut learner = settings.learner(task, oracle, delta);
+                let oracle = oracle(config, settings.sides());
+                let mut learner = settings.learner(task, oracle, delta, choices);
                 match (initial, &start.drawn_rows) {
                     (InitialRows::Given(rows), _) => learner.add_rows(rows),
                     (InitialRows::Drawn(_), Some(rows)) => learner.add_rows(rows),
@@ -113,14 +113,14 @@ impl MakePolicy for PolicyConfig {
                 settings,
                 oracle: config,
             } => {
-                let oracle = oracle(config);
+                let oracle = oracle(config, Sides::Both);
                 Box::new(SquareCbwk::new(task, oracle, delta, *settings, choices))
             }
             Checked::LogisticUcb1 {
                 budget_correction,
                 oracle: config,
             } => {
-                let oracle = oracle(config);
+                let oracle = oracle(config, Sides::Both);
                 let correction = *budget_correction;
                 Box::new(LogisticUcb1::new(task, oracle, delta, correction, choices))
             }
@@ -134,7 +134,7 @@ impl MakePolicy for PolicyConfig {
                 Box::new(Clairvoyant::new(task, truth, optimum))
             }
             Checked::Myopic { oracle: config } => {
-                let oracle = oracle(config);
+                let oracle = oracle(config, Sides::Both);
                 Box::new(Myopic::new(task, oracle, delta))
             }
             Checked::Random => Box::new(Random::new(task, choices)),
@@ -169,8 +169,7 @@ impl MakePolicy for PolicyConfig {
         }
     }
 
-    fn bytes_per_replication(&self, setting: &Setting) -> usize {
-        let task = &setting.task;
+    fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let (horizon, actions) = (task.horizon(), task.actions());
         let dimension = task.dimension();
         let per_observation = 8 * (2 * dimension + 3) + 9;
@@ -180,24 +179,24 @@ impl MakePolicy for PolicyConfig {
             Checked::Learner {
                 settings, oracle, ..
             } => {
-                let rows = settings.rows_after(setting.episodes);
+                let rows = settings.rows_after(episodes);
                 let arrivals = rows * horizon;
                 let contexts = match task.is_finite() {
                     true => arrivals.min(task.support().len() * horizon),
                     false => arrivals,
                 };
-                let observations = setting.episodes.saturating_sub(rows) * horizon;
+                let observations = episodes.saturating_sub(rows) * horizon;
                 // Vectors double as they grow; the backend's own scratch is a table or two.
                 2 * (arrivals * 20 + contexts * per_context + observations * per_observation)
                     + oracle.bytes(task, observations, contexts)
                     + 4 * table
             }
             Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
-                let observations = setting.episodes * horizon;
+                let observations = episodes * horizon;
                 2 * observations * per_observation + oracle.bytes(task, observations, 0) + table
             }
             Checked::LogisticUcb1 { oracle, .. } => {
-                let steps = setting.episodes * horizon;
+                let steps = episodes * horizon;
                 // Arrivals are kept one by one, and every step has its own list of contexts.
                 2 * steps * (per_context + 64 + per_observation) + oracle.bytes(task, steps, 0)
             }

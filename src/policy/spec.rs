@@ -129,11 +129,19 @@ impl PolicySpec {
                 });
                 let log: Option<Arc<WarmStart>> = log.transpose()?;
                 let rows = rows + log.as_ref().map_or(0, |log| log.contexts.len());
+                let oracle = oracle.check(&format!("{field}.oracle"), task)?;
+                if settings.sampling && !oracle.has_posterior() {
+                    return Err(Invalid::new(
+                        format!("{field}.oracle.kind"),
+                        oracle.kind(),
+                        "an oracle with a posterior to draw from: armed, armed-by-step or logistic",
+                    ));
+                }
                 Checked::Learner {
                     log,
                     settings: settings.check(field, task, rows)?,
                     initial: initial.clone(),
-                    oracle: oracle.check(&format!("{field}.oracle"), task)?,
+                    oracle,
                 }
             }
             Self::SquareCbwk { settings, oracle } => {

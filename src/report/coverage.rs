@@ -1,32 +1,11 @@
 //! What `calibrate` shows: coverage, width and error of an oracle's bounds as data grow.
 
-use std::fmt::Write;
-
-use super::csv::quoted;
 use super::plot::{AxisName, Chart, Point, Series};
 use super::table::align;
-use crate::experiment::Coverage;
+use crate::results::CoverageRow;
 
-/// `coverage.csv`: one line per oracle and number of observations.
-pub fn csv(oracles: &[(String, Vec<Coverage>)]) -> String {
-    let mut text =
-        String::from("oracle,observations,pairs_covered,all_covered,width,error,factor\n");
-    for (name, rows) in oracles {
-        for c in rows {
-            let name = quoted(name);
-            writeln!(
-                text,
-                "{name},{},{},{},{},{},{}",
-                c.observations, c.pairs, c.all, c.width, c.error, c.factor
-            )
-            .expect("writing to a string");
-        }
-    }
-    text
-}
-
-/// A table for people.
-pub fn table(rows: &[Coverage]) -> String {
+/// A table for people, of one oracle.
+pub fn table(rows: &[CoverageRow]) -> String {
     let header = [
         "observations",
         "pairs covered",
@@ -35,14 +14,14 @@ pub fn table(rows: &[Coverage]) -> String {
         "mean error",
         "factor",
     ];
-    let rows = rows.iter().map(|c| {
+    let rows = rows.iter().map(|row| {
         [
-            c.observations.to_string(),
-            format!("{:.2}%", 100.0 * c.pairs),
-            format!("{:.1}%", 100.0 * c.all),
-            format!("{:.4}", c.width),
-            format!("{:.4}", c.error),
-            format!("{:.3}", c.factor),
+            row.observations.to_string(),
+            format!("{:.2}%", 100.0 * row.pairs_covered),
+            format!("{:.1}%", 100.0 * row.all_covered),
+            format!("{:.4}", row.width),
+            format!("{:.4}", row.error),
+            format!("{:.3}", row.factor),
         ]
     });
     let mut text = String::new();
@@ -50,18 +29,24 @@ pub fn table(rows: &[Coverage]) -> String {
     text
 }
 
+/// The lines of each oracle, one oracle after another.
+pub fn by_oracle(rows: &[CoverageRow]) -> impl Iterator<Item = &[CoverageRow]> {
+    rows.chunk_by(|row, next| row.oracle == next.oracle)
+}
+
 /// `coverage.svg`: the share of data sets whose pairs are all covered, against the level asked for.
-pub fn coverage_chart(title: &str, delta: f64, oracles: &[(String, Vec<Coverage>)]) -> Chart {
+pub fn coverage_chart(title: &str, delta: f64, rows: &[CoverageRow]) -> Chart {
     let mut series: Vec<Series> = Vec::new();
-    for (i, (name, rows)) in oracles.iter().enumerate() {
-        let all = curve(format!("{name}: all pairs"), rows, |c| c.all);
-        let pair = curve(format!("{name}: a pair"), rows, |c| c.pairs);
+    for (i, rows) in by_oracle(rows).enumerate() {
+        let all = curve("all pairs", rows, |row| row.all_covered);
+        let pair = curve("a pair", rows, |row| row.pairs_covered);
         series.extend([all.with_style(i, 0), pair.with_style(i, 1)]);
     }
-    let level = |c: &Coverage| Point::new(c.observations as f64, 1.0 - delta);
-    let rows = oracles.first().map_or(&[][..], |(_, rows)| rows);
-    let level = Series::new("1 - delta", rows.iter().map(level).collect());
-    series.push(level.with_style(oracles.len(), 2));
+    let oracles = series.len() / 2;
+    let level = |row: &CoverageRow| Point::new(row.observations as f64, 1.0 - delta);
+    let first = by_oracle(rows).next().unwrap_or(&[]);
+    let level = Series::new("1 - delta", first.iter().map(level).collect());
+    series.push(level.with_style(oracles, 2));
     Chart {
         title: title.into(),
         x: AxisName::log("observations"),
@@ -71,11 +56,11 @@ pub fn coverage_chart(title: &str, delta: f64, oracles: &[(String, Vec<Coverage>
 }
 
 /// `width.svg`: mean width of the bounds and mean error of the estimates.
-pub fn width_chart(title: &str, oracles: &[(String, Vec<Coverage>)]) -> Chart {
+pub fn width_chart(title: &str, rows: &[CoverageRow]) -> Chart {
     let mut series = Vec::new();
-    for (i, (name, rows)) in oracles.iter().enumerate() {
-        let width = curve(format!("{name}: width"), rows, |c| c.width);
-        let error = curve(format!("{name}: error"), rows, |c| c.error);
+    for (i, rows) in by_oracle(rows).enumerate() {
+        let width = curve("width", rows, |row| row.width);
+        let error = curve("error", rows, |row| row.error);
         series.extend([width.with_style(i, 0), error.with_style(i, 1)]);
     }
     Chart {
@@ -86,9 +71,10 @@ pub fn width_chart(title: &str, oracles: &[(String, Vec<Coverage>)]) -> Chart {
     }
 }
 
-fn curve(name: String, rows: &[Coverage], of: fn(&Coverage) -> f64) -> Series {
+fn curve(what: &str, rows: &[CoverageRow], of: fn(&CoverageRow) -> f64) -> Series {
+    let oracle = rows.first().map_or("", |row| &row.oracle);
     let points = rows
         .iter()
-        .map(|c| Point::new(c.observations as f64, of(c)));
-    Series::new(name, points.collect())
+        .map(|row| Point::new(row.observations as f64, of(row)));
+    Series::new(format!("{oracle}: {what}"), points.collect())
 }

@@ -1,13 +1,23 @@
-//! The error of estimates of opt against the number of rows: table, CSV and picture.
+//! The error of estimates of opt against the number of rows: table and picture.
 
 use std::fmt::Write;
 
 use super::plot::{AxisName, Chart, Point, Series, banded};
 use super::table::align;
-use crate::experiment::EstimationStudy;
+use crate::results::EstimationRow;
+use crate::statistics::{BAND, MeanAndError};
+
+/// Estimates for several numbers of rows M.
+#[derive(Debug, Clone)]
+pub struct Estimation {
+    /// By rising M.
+    pub rows: Vec<EstimationRow>,
+    /// The slope of ln(root mean squared error) on ln M, where there is one.
+    pub slope: Option<MeanAndError>,
+}
 
 /// For people, with the fitted slope below.
-pub fn table(headline: &str, study: &EstimationStudy) -> String {
+pub fn table(headline: &str, study: &Estimation) -> String {
     let header = [
         "rows M",
         "mean estimate",
@@ -16,20 +26,19 @@ pub fn table(headline: &str, study: &EstimationStudy) -> String {
         "rms error",
         "reported error",
     ];
-    let rows = study.sizes.iter().map(|size| {
-        let bias = size.bias(study.opt);
+    let rows = study.rows.iter().map(|row| {
         [
-            size.rows.to_string(),
-            format!("{:.5}", study.opt + bias.mean),
-            format!("{:+.5}", bias.mean),
-            format!("{:.5}", 3.0 * bias.standard_error),
-            format!("{:.5}", size.rms_error(study.opt).mean),
-            format!("{:.5}", size.reported_error),
+            row.rows.to_string(),
+            format!("{:.5}", row.mean_estimate),
+            format!("{:+.5}", row.mean_estimate - row.opt),
+            format!("{:.5}", BAND * row.bias_standard_error),
+            format!("{:.5}", row.rms_error),
+            format!("{:.5}", row.reported_error),
         ]
     });
     let mut text = format!("{headline}\n\n");
     align(&mut text, &header.map(String::from), rows);
-    if let Some(slope) = study.slope() {
+    if let Some(slope) = study.slope {
         let (mean, error) = (slope.mean, slope.standard_error);
         writeln!(
             text,
@@ -40,45 +49,25 @@ pub fn table(headline: &str, study: &EstimationStudy) -> String {
     text
 }
 
-/// For programs.
-pub fn csv(study: &EstimationStudy) -> String {
-    let mut text = String::from(
-        "rows,opt,mean_estimate,bias_standard_error,rms_error,rms_standard_error,reported_error\n",
-    );
-    for size in &study.sizes {
-        let (bias, rms) = (size.bias(study.opt), size.rms_error(study.opt));
-        writeln!(
-            text,
-            "{},{},{},{},{},{},{}",
-            size.rows,
-            study.opt,
-            study.opt + bias.mean,
-            bias.standard_error,
-            rms.mean,
-            rms.standard_error,
-            size.reported_error
-        )
-        .expect("writing to a string");
-    }
-    text
-}
-
 /// Both errors on logarithmic axes, beside the law 1 / sqrt(M) through the middle of the points.
-pub fn chart(title: &str, study: &EstimationStudy) -> Chart {
-    let sizes = || study.sizes.iter().map(|size| size.rows as f64);
-    let rms: Vec<Point> = study
-        .sizes
-        .iter()
-        .map(|size| banded(size.rows as f64, &size.rms_error(study.opt)))
-        .collect();
+pub fn chart(title: &str, study: &Estimation) -> Chart {
+    let sizes = || study.rows.iter().map(|row| row.rows as f64);
+    let rms = study.rows.iter().map(|row| {
+        let value = MeanAndError {
+            mean: row.rms_error,
+            standard_error: row.rms_standard_error,
+        };
+        banded(row.rows as f64, &value)
+    });
+    let rms: Vec<Point> = rms.collect();
     let reported = study
-        .sizes
+        .rows
         .iter()
-        .map(|s| Point::new(s.rows as f64, s.reported_error));
+        .map(|row| Point::new(row.rows as f64, row.reported_error));
     let count = rms.len().max(1) as f64;
     let level = rms.iter().map(|p| p.y.ln() + 0.5 * p.x.ln()).sum::<f64>() / count;
     let law = sizes().map(|m| Point::new(m, (level - 0.5 * m.ln()).exp()));
-    let slope = study.slope().map_or(String::new(), |s| {
+    let slope = study.slope.map_or(String::new(), |s| {
         format!("slope {:.3} ({:.3})", s.mean, s.standard_error)
     });
     Chart {
@@ -86,7 +75,7 @@ pub fn chart(title: &str, study: &EstimationStudy) -> Chart {
         x: AxisName::log("unlabeled rows M"),
         y: AxisName::log("error of the estimate of opt (rms, band of 3 s.e.)"),
         series: vec![
-            Series::new("rms error", rms.clone()).with_note(slope),
+            Series::new("rms error", rms).with_note(slope),
             Series::new("reported error", reported.collect()).with_note("mean standard error"),
             Series::new("1 / sqrt(M)", law.collect())
                 .with_note("the law")

@@ -1,66 +1,16 @@
 //! A sweep at a glance: one line per point and policy, and a picture of the final regrets.
 
-use std::fmt::Write;
-
-use super::csv::quoted;
 use super::plot::{AxisName, Chart, Scale, Series, banded};
 use super::table::{align, regret_cells};
-use crate::config::{Sweep, SweepPoint};
-use crate::experiment::RegretSummary;
+use crate::results::{Overview, OverviewRow};
 
 /// From this ratio of largest to smallest value on, the swept axis is logarithmic.
 const LOG_RATIO: f64 = 50.0;
 
-/// The results of one point.
-#[derive(Debug)]
-pub struct PointResult<'a> {
-    /// The point.
-    pub point: &'a SweepPoint,
-    /// Names of its policies.
-    pub policies: Vec<String>,
-    /// Their regrets.
-    pub regrets: Vec<RegretSummary>,
-}
-
-/// `overview.csv`.
-pub fn csv(sweep: &Sweep, results: &[PointResult]) -> String {
-    let keys: Vec<String> = sweep.keys.iter().map(|key| quoted(key)).collect();
-    let mut text = format!(
-        "point,{},policy,final_regret,standard_error,expected_regret,share_of_opt,slope,slope_standard_error\n",
-        keys.join(",")
-    );
-    for result in results {
-        for (policy, regret) in result.policies.iter().zip(&result.regrets) {
-            let values = result.point.values.iter().map(|v| quoted(&v.text));
-            let values: Vec<String> = values.collect();
-            let last = regret.cumulative.last();
-            let number = |x: Option<f64>| {
-                x.filter(|x| !x.is_nan())
-                    .map_or(String::new(), |x| x.to_string())
-            };
-            writeln!(
-                text,
-                "{},{},{},{},{},{},{},{},{}",
-                quoted(&result.point.label),
-                values.join(","),
-                quoted(policy),
-                number(last.map(|x| x.mean)),
-                number(last.map(|x| x.standard_error)),
-                number(regret.expected.map(|x| x.mean)),
-                number(Some(regret.share_of_opt)),
-                number(regret.slope.map(|x| x.mean)),
-                number(regret.slope.map(|x| x.standard_error)),
-            )
-            .expect("writing to a string");
-        }
-    }
-    text
-}
-
-/// The same for people.
-pub fn table(headline: &str, sweep: &Sweep, results: &[PointResult]) -> String {
+/// `overview.csv` for people.
+pub fn table(headline: &str, overview: &Overview) -> String {
     let mut header: Vec<String> = vec!["policy".into()];
-    header.extend(sweep.keys.iter().cloned());
+    header.extend(overview.keys.iter().cloned());
     let columns = [
         "of opt",
         "final regret",
@@ -69,19 +19,13 @@ pub fn table(headline: &str, sweep: &Sweep, results: &[PointResult]) -> String {
         "expected regret",
     ];
     header.extend(columns.map(String::from));
-    let rows = results.iter().flat_map(|result| {
-        result
-            .policies
-            .iter()
-            .zip(&result.regrets)
-            .map(|(policy, regret)| {
-                let mut row = vec![policy.clone()];
-                row.extend(result.point.values.iter().map(|v| v.text.clone()));
-                row.extend(regret_cells(regret));
-                let expected = regret.expected.map(|x| format!("{:.1}", x.mean));
-                row.push(expected.unwrap_or("-".into()));
-                row
-            })
+    let rows = overview.rows.iter().map(|row| {
+        let mut cells = vec![row.result.policy.clone()];
+        cells.extend(row.values.iter().cloned());
+        cells.extend(regret_cells(&row.result));
+        let expected = row.result.expected_regret.map(|x| format!("{x:.1}"));
+        cells.push(expected.unwrap_or("-".into()));
+        cells
     });
     let mut text = format!("{headline}\n\n");
     align(&mut text, &header, rows);
@@ -89,64 +33,63 @@ pub fn table(headline: &str, sweep: &Sweep, results: &[PointResult]) -> String {
 }
 
 /// `overview.svg`: final regret against the first key; a line per policy and combination of the other keys.
-pub fn chart(title: &str, sweep: &Sweep, results: &[PointResult]) -> Chart {
-    let first = |result: &PointResult| result.point.values.first().cloned();
+pub fn chart(title: &str, overview: &Overview) -> Chart {
+    let first = |row: &OverviewRow| row.values.first().cloned().unwrap_or_default();
     let mut places: Vec<String> = Vec::new();
-    for value in results.iter().filter_map(first) {
-        if !places.contains(&value.text) {
-            places.push(value.text);
-        }
+    for value in overview.rows.iter().map(first) {
+        place_of(&mut places, value);
     }
-    let numbers: Option<Vec<f64>> = results.iter().map(|r| first(r)?.number).collect();
-    let x_of = |result: &PointResult| -> f64 {
-        let value = first(result);
-        let place = || {
-            places
-                .iter()
-                .position(|p| Some(p) == value.as_ref().map(|v| &v.text))
-        };
+    let numbers = overview.rows.iter().map(|row| number(&first(row)));
+    let numbers: Option<Vec<f64>> = numbers.collect();
+    let x_of = |row: &OverviewRow| -> f64 {
+        let value = first(row);
+        let place = places.iter().position(|p| *p == value);
         match &numbers {
-            Some(_) => value.as_ref().and_then(|v| v.number).unwrap_or(f64::NAN),
-            None => place().map_or(f64::NAN, |place| (place + 1) as f64),
+            Some(_) => number(&value).unwrap_or(f64::NAN),
+            None => place.map_or(f64::NAN, |place| (place + 1) as f64),
         }
     };
     let mut policies: Vec<&String> = Vec::new();
     let mut others: Vec<String> = Vec::new();
     let mut series: Vec<((usize, usize), Series)> = Vec::new();
-    for result in results {
-        let other = other_values(sweep, result.point);
+    for row in &overview.rows {
+        let policy = &row.result.policy;
+        let other = other_values(overview, row);
         let place = place_of(&mut others, other.clone());
-        for (policy, regret) in result.policies.iter().zip(&result.regrets) {
-            let colour = place_of(&mut policies, policy);
-            // Dashes tell the other keys apart; without any, they tell the policies apart in print.
-            let dash = if other.is_empty() { colour } else { place };
-            let Some(last) = regret.cumulative.last() else {
-                continue;
-            };
-            let point = banded(x_of(result), last);
-            match series
-                .iter_mut()
-                .find(|(style, _)| *style == (colour, dash))
-            {
-                Some((_, series)) => series.points.push(point),
-                None => {
-                    let mut new = Series::new(policy, vec![point]).with_style(colour, dash);
-                    new.note = (!other.is_empty()).then(|| other.clone());
-                    series.push(((colour, dash), new));
-                }
+        let colour = place_of(&mut policies, policy);
+        // Dashes tell the other keys apart; without any, they tell the policies apart in print.
+        let dash = if other.is_empty() { colour } else { place };
+        let Some(last) = row.result.regret() else {
+            continue;
+        };
+        let point = banded(x_of(row), &last);
+        match series
+            .iter_mut()
+            .find(|(style, _)| *style == (colour, dash))
+        {
+            Some((_, series)) => series.points.push(point),
+            None => {
+                let mut new = Series::new(policy, vec![point]).with_style(colour, dash);
+                new.note = (!other.is_empty()).then(|| other.clone());
+                series.push(((colour, dash), new));
             }
         }
     }
     for (_, series) in &mut series {
         series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
-    let key = sweep.keys.first().cloned().unwrap_or_default();
+    let key = overview.keys.first().cloned().unwrap_or_default();
     Chart {
         title: title.into(),
         x: x_axis(&key, numbers.as_deref()),
         y: AxisName::linear("final regret (mean, band of 3 standard errors)"),
         series: series.into_iter().map(|(_, series)| series).collect(),
     }
+}
+
+/// A swept value as a number, where it is one.
+fn number(value: &str) -> Option<f64> {
+    value.parse().ok().filter(|x: &f64| x.is_finite())
 }
 
 fn x_axis(key: &str, numbers: Option<&[f64]>) -> AxisName {
@@ -167,12 +110,12 @@ fn x_axis(key: &str, numbers: Option<&[f64]>) -> AxisName {
 }
 
 /// The values of all keys but the first, as the legend names them.
-fn other_values(sweep: &Sweep, point: &SweepPoint) -> String {
-    let keys = sweep.keys.iter().zip(&point.values).skip(1);
+fn other_values(overview: &Overview, row: &OverviewRow) -> String {
+    let keys = overview.keys.iter().zip(&row.values).skip(1);
     let parts: Vec<String> = keys
         .map(|(key, value)| {
             let key = key.rsplit('.').next().unwrap_or(key);
-            format!("{key} = {}", value.text)
+            format!("{key} = {value}")
         })
         .collect();
     parts.join(", ")

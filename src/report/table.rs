@@ -2,20 +2,25 @@
 
 use std::fmt::Write;
 
-use crate::config::Study;
-use crate::experiment::{BAND, Outcome, RegretSummary, evenly_spaced};
-use crate::world::Optimum;
+use crate::results::{OptimumByBudget, PointResult, Results, Run};
+use crate::statistics::{BAND, evenly_spaced};
 
 /// The result of a study: a headline and one line per policy.
-pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretSummary]) -> String {
+pub fn study(results: &Results) -> String {
+    let run = &results.run;
+    let adapter = run.adapter.as_ref();
+    let adapter = adapter.map_or(String::new(), |name| format!(" on {name}"));
     let mut text = format!(
-        "{}: T = {} episodes, H = {} steps, {} replications, seed {}, {setting}\n{}\n\n",
-        study.name,
-        study.episodes,
-        study.world.task().horizon(),
-        study.replications,
-        study.seed,
-        optimum_line(outcome),
+        "{}: T = {} episodes, H = {} steps, {} replications, seed {}, {} {}{adapter}, {} threads\n{}\n\n",
+        results.study.name,
+        run.episodes,
+        run.horizon,
+        run.replications,
+        run.seed,
+        run.backend,
+        run.precision,
+        run.threads,
+        optimum_line(run),
     );
     let header = [
         "policy",
@@ -26,92 +31,79 @@ pub fn study(setting: &str, study: &Study, outcome: &Outcome, regrets: &[RegretS
         "slope (s.e.)",
         "seconds",
     ];
-    let rows = outcome
-        .policies
-        .iter()
-        .zip(regrets)
-        .map(|(policy, regret)| {
-            let [share, last, band, slope] = regret_cells(regret);
-            [
-                policy.name.clone(),
-                format!("{:.3}", regret.mean_reward),
-                share,
-                last,
-                band,
-                slope,
-                format!("{:.2}", policy.elapsed.as_secs_f64()),
-            ]
-        });
+    let rows = run.policies.iter().map(|policy| {
+        let [share, last, band, slope] = regret_cells(&PointResult::new(policy));
+        [
+            policy.name.clone(),
+            format!("{:.3}", policy.mean_reward.unwrap_or(f64::NAN)),
+            share,
+            last,
+            band,
+            slope,
+            format!("{:.2}", policy.seconds),
+        ]
+    });
     align(&mut text, &header.map(String::from), rows);
     text
 }
 
 /// Share of opt, final regret, its band and the log-log slope of a policy, `-` for what is unknown.
-pub fn regret_cells(regret: &RegretSummary) -> [String; 4] {
+pub fn regret_cells(result: &PointResult) -> [String; 4] {
     let known = |value: f64, text: String| if value.is_nan() { "-".into() } else { text };
-    let last = regret.cumulative.last();
-    let (mean, error) = last.map_or((f64::NAN, f64::NAN), |x| (x.mean, x.standard_error));
-    let share = regret.share_of_opt;
+    let (last, share) = (result.regret(), result.share_of_opt);
+    let error = last.map_or(f64::NAN, |last| last.standard_error);
     [
-        known(share, format!("{:.1}%", 100.0 * share)),
-        known(mean, format!("{mean:.1}")),
+        share.map_or("-".into(), |share| format!("{:.1}%", 100.0 * share)),
+        last.map_or("-".into(), |last| format!("{:.1}", last.mean)),
         known(error, format!("{:.1}", BAND * error)),
-        regret.slope.map_or("-".into(), |slope| {
+        result.slope().map_or("-".into(), |slope| {
             let error = known(slope.standard_error, format!("{:.2}", slope.standard_error));
             format!("{:.2} ({error})", slope.mean)
         }),
     ]
 }
 
-fn optimum_line(outcome: &Outcome) -> String {
-    let episodes = outcome.budgets.len() as f64;
-    let mean = |values: &dyn Fn(usize) -> f64| {
-        outcome
-            .budgets
-            .iter()
-            .map(|&b| values(b as usize))
-            .sum::<f64>()
-            / episodes
-    };
-    let opt = mean(&|b| outcome.optimum.table.row(0)[b]);
-    let fluid = mean(&|b| outcome.optimum.fluid[b]);
-    let how = match &outcome.optimum.estimate {
+fn optimum_line(run: &Run) -> String {
+    let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
+    let how = match run.opt_rows {
         None => "exact".to_string(),
-        Some(estimate) => {
-            let error = mean(&|b| estimate.standard_error[b]);
-            format!(
-                "estimated from {} rows, standard error {error:.4}",
-                estimate.rows
-            )
+        Some(rows) => {
+            let error = known(run.opt_per_episode_standard_error);
+            format!("estimated from {rows} rows, standard error {error:.4}")
         }
     };
-    format!("opt per episode {opt:.6} ({how}), fluid bound {fluid:.6}")
+    format!(
+        "opt per episode {:.6} ({how}), fluid bound {:.6}",
+        known(run.opt_per_episode),
+        known(run.fluid_bound_per_episode)
+    )
 }
 
 /// How many budgets a printed table of values shows at the most.
 const BUDGETS_SHOWN: usize = 24;
 
 /// Optimal values per budget.
-pub fn optimum(headline: &str, optimum: &Optimum) -> String {
-    let values = optimum.table.row(0);
-    let shown = evenly_spaced(values.len(), BUDGETS_SHOWN);
+pub fn optimum(headline: &str, optimum: &OptimumByBudget) -> String {
+    let shown = evenly_spaced(optimum.opt.len(), BUDGETS_SHOWN);
     let mut text = format!("{headline}\n\n");
     let mut header = vec!["budget".to_string(), "opt".to_string()];
-    if optimum.estimate.is_some() {
+    if optimum.opt_standard_error.is_some() {
         header.push("standard error".into());
     }
     header.push("fluid bound".into());
-    let rows = shown.iter().map(|&b| {
-        let mut row = vec![b.to_string(), format!("{:.6}", values[b])];
-        if let Some(estimate) = &optimum.estimate {
-            row.push(format!("{:.6}", estimate.standard_error[b]));
+    let budgets: Vec<u32> = optimum.opt.keys().copied().collect();
+    let rows = shown.iter().map(|&place| {
+        let b = &budgets[place];
+        let mut row = vec![b.to_string(), format!("{:.6}", optimum.opt[b])];
+        if let Some(errors) = &optimum.opt_standard_error {
+            row.push(format!("{:.6}", errors[b]));
         }
-        row.push(format!("{:.6}", optimum.fluid[b]));
+        row.push(format!("{:.6}", optimum.fluid_bound[b]));
         row
     });
     align(&mut text, &header, rows);
-    if shown.len() < values.len() {
-        writeln!(text, "({} of {} budgets shown)", shown.len(), values.len())
+    if shown.len() < budgets.len() {
+        writeln!(text, "({} of {} budgets shown)", shown.len(), budgets.len())
             .expect("writing to a string");
     }
     text

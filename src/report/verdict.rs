@@ -4,7 +4,8 @@
 use std::fmt::Write;
 
 use super::table::regret_cells;
-use crate::experiment::{BAND, MeanAndError, Outcome, RegretSummary};
+use crate::results::{PointResult, Results};
+use crate::statistics::{BAND, MeanAndError};
 
 /// The learner is much below another policy where its regret is less than this share of the other's.
 const MUCH: f64 = 0.5;
@@ -21,46 +22,38 @@ pub struct Panel {
     pub actions: u32,
     /// opt of an episode.
     pub opt: f64,
-    /// The policies' names.
-    pub policies: Vec<String>,
-    /// Their regrets.
-    pub regrets: Vec<RegretSummary>,
+    /// The policies and what came out for each.
+    pub policies: Vec<PointResult>,
     /// Final regret minus the learner's, replication by replication: all met the same contexts and luck.
     pub excess: Vec<MeanAndError>,
 }
 
 impl Panel {
-    /// The panel of a finished study whose first policy is the learner.
-    pub fn new(name: &str, actions: u32, outcome: &Outcome, regrets: &[RegretSummary]) -> Self {
-        let opt = outcome.opt();
-        let finals = |i: usize| outcome.policies[i].final_regrets(&opt);
-        let learner = finals(0);
-        let excess = |i: usize| {
-            let pairs = finals(i).into_iter().zip(&learner);
-            MeanAndError::of(&pairs.map(|(x, y)| x - y).collect::<Vec<_>>())
-        };
+    /// The panel of a finished study whose first policy is the learner; `excess` as in the field.
+    pub fn new(name: &str, actions: u32, results: &Results, excess: Vec<MeanAndError>) -> Self {
+        let run = &results.run;
         Self {
             name: name.into(),
             actions,
-            opt: opt[0],
-            policies: outcome.policies.iter().map(|p| p.name.clone()).collect(),
-            regrets: regrets.to_vec(),
-            excess: (0..outcome.policies.len()).map(excess).collect(),
+            opt: run.opt.values().next().copied().unwrap_or(f64::NAN),
+            policies: run.policies.iter().map(PointResult::new).collect(),
+            excess,
         }
     }
 
+    fn policy(&self, i: usize) -> &str {
+        &self.policies[i].policy
+    }
+
     fn last(&self, i: usize) -> f64 {
-        self.regrets[i]
-            .cumulative
-            .last()
-            .map_or(f64::NAN, |x| x.mean)
+        self.policies[i].final_regret.unwrap_or(f64::NAN)
     }
 
     /// The policies by rising regret.
     fn order(&self) -> String {
         let mut order: Vec<usize> = (0..self.policies.len()).collect();
         order.sort_by(|&i, &j| self.last(i).total_cmp(&self.last(j)));
-        let names: Vec<&str> = order.iter().map(|&i| self.policies[i].as_str()).collect();
+        let names: Vec<&str> = order.iter().map(|&i| self.policy(i)).collect();
         names.join(" < ")
     }
 
@@ -73,7 +66,7 @@ impl Panel {
             excess.mean.abs(),
             BAND * excess.standard_error
         );
-        let name = &self.policies[i];
+        let name = self.policy(i);
         if excess.lower() > 0.0 && learner < MUCH * other {
             let text =
                 format!("much below {name}: {learner:.1} against {other:.1}, lower by {size}");
@@ -97,8 +90,8 @@ impl Panel {
 
     /// Claim 2 for one policy: how its regret grows.
     fn growth(&self, i: usize) -> (Growth, String) {
-        let name = &self.policies[i];
-        let Some(slope) = self.regrets[i].slope else {
+        let name = self.policy(i);
+        let Some(slope) = self.policies[i].slope() else {
             let text = format!("{name}: no slope, its mean regret is not positive throughout");
             return (Growth::Unknown, text);
         };
@@ -117,7 +110,7 @@ impl Panel {
         let text = format!(
             "{name}: {}, slope {}",
             growth.word(),
-            regret_cells(&self.regrets[i])[3]
+            regret_cells(&self.policies[i])[3]
         );
         (growth, text)
     }
@@ -137,8 +130,9 @@ impl Panel {
             "| policy | final regret | +- 3 s.e. | of opt | slope (s.e.) | minus the learner's, paired |"
         )?;
         writeln!(page, "| --- | --- | --- | --- | --- | --- |")?;
-        for (i, name) in self.policies.iter().enumerate() {
-            let [share, last, band, slope] = regret_cells(&self.regrets[i]);
+        for (i, policy) in self.policies.iter().enumerate() {
+            let name = &policy.policy;
+            let [share, last, band, slope] = regret_cells(policy);
             let excess = &self.excess[i];
             let paired = match i {
                 0 => "".into(),
@@ -152,7 +146,7 @@ impl Panel {
         let others = 1..self.policies.len();
         let below: Vec<String> = others.map(|i| self.below(i).1).collect();
         let growth: Vec<String> = (0..self.policies.len()).map(|i| self.growth(i).1).collect();
-        writeln!(page, "\n1. {} is {}.", self.policies[0], below.join("; "))?;
+        writeln!(page, "\n1. {} is {}.", self.policy(0), below.join("; "))?;
         writeln!(page, "2. {}.\n", growth.join("; "))
     }
 }

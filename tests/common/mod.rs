@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cbwk_gpu::config::{Document, Study, preset};
 use cbwk_gpu::dp::gpu::Gpu;
 use cbwk_gpu::dp::{Coefficients, ContextSample, Problem, ValueTable};
-use cbwk_gpu::oracle::{Oracle, OracleConfig, Truth};
+use cbwk_gpu::oracle::{Oracle, OracleConfig, Sides, Truth};
 use cbwk_gpu::task::ApplicationSpec;
 use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
 use rand::rngs::ChaCha8Rng;
@@ -78,7 +78,7 @@ pub fn build(
     start: ChaCha8Rng,
 ) -> Box<dyn Oracle> {
     let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
-    let oracle = config.build(world.task(), episodes, start, Some(&truth));
+    let oracle = config.build(world.task(), episodes, start, Some(&truth), Sides::Both);
     oracle.unwrap()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::context_rows::{self, FeatureNames};
-use super::oracles::oracle;
+use super::oracles::{Default, oracle};
 use super::{Read, WHOLE, sections};
 use crate::config::section::Section;
 use crate::history::{LabeledLog, LogForm};
@@ -24,6 +24,7 @@ pub(in crate::config) fn policies(
         let kinds = [
             "mimic-opt-dp",
             "tight-opt-dp",
+            "thompson-opt-dp",
             "square-cbwk",
             "logistic-ucb1",
             "clairvoyant",
@@ -33,39 +34,38 @@ pub(in crate::config) fn policies(
             "fixed",
             "fixed:<a>",
         ];
+        let mut learner = |s: &mut Section<'_>, settings, bounds| -> Read<PolicySpec> {
+            Ok(PolicySpec::Learner {
+                settings: learner_settings(s, settings)?,
+                initial: initial_rows(s, horizon, names)?,
+                log: initial_log(s, spec, names)?,
+                oracle: oracle(s, truth, bounds)?,
+            })
+        };
         let kind = s.kind(&kinds)?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
         let spec = match kind.as_str() {
-            "mimic-opt-dp" => PolicySpec::Learner {
-                settings: learner(s, LearnerSpec::PAPER)?,
-                initial: initial_rows(s, horizon, names)?,
-                log: initial_log(s, spec, names)?,
-                oracle: oracle(s, truth)?,
-            },
-            "tight-opt-dp" => PolicySpec::Learner {
-                settings: learner(s, LearnerSpec::TIGHT)?,
-                initial: initial_rows(s, horizon, names)?,
-                log: initial_log(s, spec, names)?,
-                oracle: oracle(s, truth)?,
-            },
+            "mimic-opt-dp" => learner(s, LearnerSpec::PAPER, Default::Paper)?,
+            "tight-opt-dp" => learner(s, LearnerSpec::TIGHT, Default::Tight)?,
+            "thompson-opt-dp" => learner(s, LearnerSpec::THOMPSON, Default::Tight)?,
             "square-cbwk" => PolicySpec::SquareCbwk {
                 settings: SquareSettings {
                     eta: s.optional_number("eta")?,
                     gamma: s.optional_number("gamma")?,
                     reset_dual: s.flag_or("reset_dual", true)?,
                 },
-                oracle: oracle(s, truth)?,
+                oracle: oracle(s, truth, Default::Paper)?,
             },
             "logistic-ucb1" => PolicySpec::LogisticUcb1 {
                 budget_correction: s.number_or("budget_correction", 0.0)?,
-                oracle: oracle(s, truth)?,
+                oracle: oracle(s, truth, Default::Paper)?,
             },
             "clairvoyant" => PolicySpec::Clairvoyant,
             "fluid" => PolicySpec::Fluid {
                 resolve: s.flag_or("resolve", true)?,
             },
             "myopic" => PolicySpec::Myopic {
-                oracle: oracle(s, truth)?,
+                oracle: oracle(s, truth, Default::Paper)?,
             },
             "random" => PolicySpec::Random,
             "fixed" => PolicySpec::FixedValue {
@@ -80,7 +80,7 @@ pub(in crate::config) fn policies(
     })
 }
 
-fn learner(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> {
+fn learner_settings(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> {
     Ok(LearnerSpec {
         optimism: match s.word_or("optimism", &OPTIMISM, optimism_word(default.optimism))? {
             "separate" => Optimism::Separate,
@@ -93,6 +93,7 @@ fn learner(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> {
         },
         alpha: s.number_or("alpha", default.alpha)?,
         replan_growth: s.number_or("replan_growth", default.replan_growth)?,
+        sampling: default.sampling,
     })
 }
 

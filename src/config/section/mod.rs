@@ -193,6 +193,18 @@ impl<'d> Section<'d> {
         Section::of(self.document, self.field(key), item)
     }
 
+    /// A sub-table that is not there: all its keys have their defaults.
+    pub fn empty_section(&self, key: &'static str) -> Section<'d> {
+        Section {
+            document: self.document,
+            path: self.field(key),
+            origin: self.origin,
+            entries: &[],
+            asked: Vec::new(),
+            resolved: toml::Table::new(),
+        }
+    }
+
     /// A list of sub-tables; absent means none.
     pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section<'d>>, InputError> {
         let Some(item) = self.find(key) else {

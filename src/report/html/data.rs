@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::super::plot::{COLOURS, DASHES, ramp};
-use super::super::results::{PolicyResults, Results};
 use super::Report;
-use crate::experiment::{BAND, MeanAndError, Offer, evenly_spaced};
+use crate::results::{Offer, PolicyResults, Results};
+use crate::statistics::{BAND, MeanAndError, evenly_spaced};
 
 /// Points of a curve that are embedded: evenly spaced ones, and ones for a logarithmic axis.
 const POINTS: (usize, usize) = (400, 200);
@@ -45,7 +45,7 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
         // Most policies are compared with the same optimal offers; each distinct one is embedded once.
         let mut optimal: Vec<&[Offer]> = Vec::new();
         for policy in &run.policies {
-            let name = report.series_name(number, &policy.name);
+            let name = report.series_name(number, policy.name());
             series.push(policy_json(policy, number, &name, &mut optimal));
         }
         runs.push(run_json(run, label, &optimal));
@@ -63,16 +63,17 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
 }
 
 fn run_json(run: &Results, label: &str, optimal: &[&[Offer]]) -> Value {
+    let fields = serde_json::to_value(&run.run).unwrap_or_default();
     let shown = SHOWN.iter().filter_map(|key| {
-        let value = run.run.get(key)?;
+        let value = fields.get(key)?;
         Some((key.to_string(), value.clone()))
     });
     json!({
         "label": label,
         "folder": run.folder.to_string_lossy(),
-        "name": run.name,
-        "action": run.action,
-        "study": run.study,
+        "name": run.study.name,
+        "action": run.study.action,
+        "study": run.study.text,
         "run": shown.collect::<Map<_, _>>(),
         "optimal": optimal.iter().map(|offers| offers_json(offers)).collect::<Vec<_>>(),
     })
@@ -99,7 +100,7 @@ fn policy_json<'a>(
             optimal.len() - 1
         });
         json!({
-            "steps": map.steps.iter().map(|h| h + 1).collect::<Vec<_>>(),
+            "steps": map.steps,
             "budgets": map.budgets,
             "learnt": offers_json(&map.learnt),
             "optimal": place,
@@ -107,15 +108,15 @@ fn policy_json<'a>(
     });
     json!({
         "run": run,
-        "policy": policy.name,
+        "policy": policy.name(),
         "name": name,
         "episode": shown.iter().map(|t| t + 1).collect::<Vec<_>>(),
         "mean": at(&|p| p.mean),
         "error": at(&|p| p.standard_error),
-        "mean_reward": policy.mean_reward,
-        "share_of_opt": policy.share_of_opt,
-        "slope": policy.slope.map(|slope| slope.mean),
-        "slope_error": policy.slope.map(|slope| slope.standard_error),
+        "mean_reward": policy.run.mean_reward,
+        "share_of_opt": policy.run.share_of_opt,
+        "slope": policy.run.slope,
+        "slope_error": policy.run.slope_standard_error,
         "left": policy.left.iter().map(|p| p.mean).collect::<Vec<_>>(),
         "left_error": policy.left.iter().map(|p| p.standard_error).collect::<Vec<_>>(),
         "offers": offers,

@@ -8,8 +8,7 @@ use rayon::prelude::*;
 
 use super::plot::{self, AxisName, Chart, HeatMap, Point};
 use super::png::Painter;
-use super::results::{Results, labels};
-use crate::experiment::OfferMap;
+use crate::results::{OfferMap, Results, labels};
 
 const SKELETON: &str = include_str!("page.html");
 const STYLE: &str = include_str!("report.css");
@@ -34,8 +33,8 @@ impl Report {
         let labels = labels(&runs);
         let mut names: Vec<&str> = Vec::new();
         for run in &runs {
-            if !names.contains(&run.name.as_str()) {
-                names.push(&run.name);
+            if !names.contains(&run.study.name.as_str()) {
+                names.push(&run.study.name);
             }
         }
         let title = if names.len() <= 3 {
@@ -119,7 +118,7 @@ impl Report {
     fn regret(&self) -> Chart {
         let runs = self.runs.iter().enumerate();
         let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, p)));
-        let curves = policies.map(|(i, p)| (self.short_name(i, &p.name), &p.cumulative[..]));
+        let curves = policies.map(|(i, p)| (self.short_name(i, p.name()), &p.cumulative[..]));
         plot::regret_curves(&self.headline("regret"), curves)
     }
 
@@ -142,7 +141,7 @@ impl Report {
         let runs = self.runs.iter().enumerate();
         let series = runs.flat_map(|(i, run)| {
             let policies = run.policies.iter().filter(|p| !p.left.is_empty());
-            policies.map(move |p| (self.short_name(i, &p.name), &p.left[..]))
+            policies.map(move |p| (self.short_name(i, p.name()), &p.left[..]))
         });
         let series: Vec<_> = series.collect();
         let title = self.headline("budget use, last quarter of the episodes");
@@ -163,11 +162,12 @@ fn offers(run: &Results, label: &str, several: bool) -> Option<String> {
     }
     let mut panels = vec![("optimal policy".to_string(), &cells.optimal[..])];
     let different = maps().filter(|(_, map)| differs(map));
-    panels.extend(different.map(|(policy, map)| (policy.name.clone(), &map.learnt[..])));
-    let name = if several { label } else { &run.name };
+    panels.extend(different.map(|(policy, map)| (policy.name().into(), &map.learnt[..])));
+    let name = if several { label } else { &run.study.name };
+    let action = run.study.action;
     let map = HeatMap {
-        title: format!("{}: mean {} offered", plot::shorten(name, 70), run.action),
-        quantity: format!("mean {} where one is offered", run.action),
+        title: format!("{}: mean {action} offered", plot::shorten(name, 70)),
+        quantity: format!("mean {action} where one is offered"),
         cells,
         panels,
     };

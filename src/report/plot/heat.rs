@@ -4,7 +4,7 @@ use super::Scale;
 use super::axis::{Axis, Ends};
 use super::frame::{escape, page, put, shorten};
 use super::ramp::colour;
-use crate::experiment::{Offer, OfferMap};
+use crate::results::{Offer, OfferMap};
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 76.0;
@@ -137,10 +137,9 @@ impl HeatMap<'_> {
             ),
         );
         let bottom = y + PANEL.1;
-        let shown: Vec<usize> = steps.iter().map(|h| h + 1).collect();
-        for h in round_places(&shown, 8) {
+        for h in round_places(steps, 8) {
             let at = (x + (h as f64 + 0.5) * cell.0, bottom + 17.0);
-            text(svg, at, "text-anchor=\"middle\"", &shown[h].to_string());
+            text(svg, at, "text-anchor=\"middle\"", &steps[h].to_string());
         }
         let shown: Vec<usize> = budgets.iter().map(|b| *b as usize).collect();
         for b in round_places(&shown, 6) {

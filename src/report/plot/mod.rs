@@ -12,7 +12,8 @@ pub use heat::{HeatMap, mean_offer};
 
 pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
 
-use crate::experiment::{MeanAndError, RegretSummary};
+use crate::results::Results;
+use crate::statistics::MeanAndError;
 
 /// Points drawn per curve at the most.
 const POINTS: usize = 800;
@@ -21,9 +22,14 @@ const POINTS: usize = 800;
 const REGRET: &str = "cumulative regret (mean, band of 3 standard errors)";
 
 /// `regret.svg`: mean cumulative regret per policy with its band.
-pub fn regret(title: &str, names: &[&str], regrets: &[RegretSummary]) -> Chart {
-    let curves = regrets.iter().map(|regret| &regret.cumulative[..]);
-    regret_curves(title, names.iter().copied().zip(curves))
+pub fn regret(results: &Results) -> Chart {
+    let (name, run) = (&results.study.name, &results.run);
+    let title = format!(
+        "{name}: T = {}, H = {}, {} replications",
+        run.episodes, run.horizon, run.replications
+    );
+    let policies = results.policies.iter();
+    regret_curves(&title, policies.map(|p| (p.name(), &p.cumulative[..])))
 }
 
 /// Mean cumulative regret with its band, by name.

@@ -1,0 +1,122 @@
+//! The linear oracle with bounds from the quadratic mixture (`glm` with `link = "linear"` and `bounds = "mixture"`):
+//!
+//! ```text
+//! x        phi_i / max |phi_i| over the task's contexts and actions, phi = (theta, action value)
+//! mu_hat   V^-1 sum_n Y_n x_n,   V = lam I + sum_n x_n x_n'
+//! bounds   x.mu_hat -+ |x| sqrt( lam S^2 + (ln det(V/lam) + 2 ln(1/delta)) / 4 ),   |x| in the norm of V^-1
+//! ```
+//!
+//! # Why it holds at all times
+//!
+//! E Y_n = x_n.mu* with |mu*| <= S. A yes or no is sub-Gaussian with variance proxy 1/4 (Hoeffding), so for any fixed mu
+//! exp( 2 sum_n (Y_n - x_n.mu*)^2 - (Y_n - x_n.mu)^2 ) is a supermartingale that starts at 1, and so is its mean over
+//! mu ~ N(0, I / (4 lam)), which is fixed before the data. That mean is a Gaussian integral: with
+//! R(mu) = sum_n (Y_n - x_n.mu)^2 + lam |mu|^2 it is exp( 2 (R(mu*) - lam |mu*|^2 - R(mu_hat)) ) / sqrt(det(V/lam)), and
+//! R(mu*) - R(mu_hat) = |mu* - mu_hat|^2 in the norm of V. By Ville's inequality it stays below 1/delta for ever with
+//! probability at least 1 - delta, which is the ellipsoid above. Unlike the sum of two radii in Abbasi-Yadkori et al. (2011)
+//! the norm bound enters under the root.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::design::Design;
+use super::ellipsoid::Ellipsoid;
+use super::factor::cholesky;
+use super::logistic_mixture::inverse_sizes;
+use super::regression::Regression;
+use super::{Diagnosis, LabeledData};
+use crate::dp::Link;
+use crate::task::Task;
+
+/// Parameters of the oracle, all positive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinearMixtureParameters {
+    /// S, the largest norm of the truth on scaled columns.
+    pub norm_bound: f64,
+    /// lam.
+    pub lambda: f64,
+    /// Multiplies the radius; below 1 nothing is promised.
+    pub radius_scale: f64,
+}
+
+impl Default for LinearMixtureParameters {
+    fn default() -> Self {
+        Self {
+            norm_bound: 1.0,
+            lambda: 1.0,
+            radius_scale: 1.0,
+        }
+    }
+}
+
+/// S^2 + (ln det + 2 ln(1/delta)) / (4 lam), the square of the radius in units of sqrt(lam): what the linear and the kernel
+/// oracle share, with ln det = ln det(V/lam) = ln det(I + K/lam).
+pub(super) fn quadratic_mixture(norm_bound: f64, lambda: f64, log_det: f64, delta: f64) -> f64 {
+    norm_bound * norm_bound + (log_det - 2.0 * delta.ln()) / (4.0 * lambda)
+}
+
+/// The fitted model and the data it has taken in.
+#[derive(Debug, Clone)]
+pub struct LinearMixture {
+    parameters: LinearMixtureParameters,
+    action_values: Vec<f64>,
+    inverse_sizes: Vec<f64>,
+    design: Design,
+    /// |mu_hat|, on scaled columns.
+    norm: f64,
+    fitted: Option<Ellipsoid>,
+}
+
+impl LinearMixture {
+    /// An oracle for the actions and features of a task.
+    pub fn new(task: &Task, parameters: LinearMixtureParameters) -> Self {
+        let inverse_sizes = inverse_sizes(task);
+        Self {
+            parameters,
+            action_values: task.application().action_values().to_vec(),
+            design: Design::scaled(inverse_sizes.clone()),
+            inverse_sizes,
+            norm: 0.0,
+            fitted: None,
+        }
+    }
+}
+
+impl Regression for LinearMixture {
+    fn refit(&mut self, data: &LabeledData, delta: f64) {
+        self.design.take_in(data, &self.action_values);
+        if data.is_empty() {
+            return;
+        }
+        let LinearMixtureParameters {
+            norm_bound,
+            lambda,
+            radius_scale,
+        } = self.parameters;
+        let d = self.design.dimension();
+        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, lambda);
+        let factor = cholesky(v.clone());
+        let mu: DVector<f64> = factor.solve(&self.design.converted);
+        let diagonal = factor.l_dirty().diagonal();
+        let log_det: f64 = diagonal.iter().map(|x| (x * x / lambda).ln()).sum();
+        let square = lambda * quadratic_mixture(norm_bound, lambda, log_det, delta);
+        self.norm = mu.norm();
+        let fitted = Ellipsoid::new(Link::Linear, mu, v, radius_scale * square.sqrt());
+        self.fitted = Some(fitted.unscaled(&self.inverse_sizes));
+    }
+
+    fn action_values(&self) -> &[f64] {
+        &self.action_values
+    }
+
+    fn fitted(&self) -> Option<&Ellipsoid> {
+        self.fitted.as_ref()
+    }
+
+    fn anytime(&self) -> bool {
+        true
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::free(self.design.len(), self.norm, self.parameters.norm_bound)
+    }
+}

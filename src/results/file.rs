@@ -1,0 +1,111 @@
+//! Files that are there whole or not at all: written under another name, on disk before they get their own.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::ResultsFolder;
+use crate::error::OutputError;
+
+/// A file that is written piece by piece under the name NAME.partial, and gets its name when it is complete.
+#[derive(Debug)]
+pub struct GrowingFile {
+    file: fs::File,
+    partial: PathBuf,
+    path: PathBuf,
+}
+
+impl GrowingFile {
+    /// Starts an empty file.
+    pub fn start(folder: &ResultsFolder, name: &str) -> Result<Self, OutputError> {
+        let path = folder.path().join(name);
+        let partial = partial_name(&path);
+        let file = fs::File::create(&partial);
+        Ok(Self {
+            file: file.map_err(|error| OutputError::unwritable(&partial, error))?,
+            partial,
+            path,
+        })
+    }
+
+    /// What was written is on disk when this returns.
+    pub fn sync(&self) -> Result<(), OutputError> {
+        let synced = self.file.sync_data();
+        synced.map_err(|error| OutputError::unwritable(&self.partial, error))
+    }
+
+    /// The file is complete.
+    pub fn finish(self) -> Result<(), OutputError> {
+        let moved = self.file.sync_all();
+        let moved = moved.and_then(|()| move_to(&self.partial, &self.path));
+        moved.map_err(|error| OutputError::unwritable(&self.path, error))
+    }
+
+    /// Where the pieces are until the file is complete.
+    pub fn partial(&self) -> &Path {
+        &self.partial
+    }
+}
+
+impl Write for GrowingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn partial_name(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".partial");
+    path.with_file_name(name)
+}
+
+/// Gives a file its name, for good: the folder's own entry is on disk as well.
+pub(super) fn move_to(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_folder(to.parent().unwrap_or(Path::new("")))
+}
+
+/// Folders can be opened and synced on Unix only; elsewhere renaming has to do.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    fs::File::open(folder)?.sync_all()
+}
+
+/// Writes a file under another name and then gives it its own, so that it is there whole or not at all. Links are
+/// followed; what is not a regular file (a pipe, a device) is written to as it is.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let before = fs::metadata(&target).ok();
+    let unwritable = |error| OutputError::unwritable(path, error);
+    if before.as_ref().is_some_and(|before| !before.is_file()) {
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(&target)
+            .and_then(|mut file| file.write_all(content))
+            .map_err(unwritable);
+    }
+    let partial = partial_name(&target);
+    let write = || -> io::Result<()> {
+        let mut file = fs::File::create(&partial)?;
+        if let Some(before) = &before {
+            file.set_permissions(before.permissions())?;
+        }
+        file.write_all(content)?;
+        file.sync_all()?;
+        move_to(&partial, &target)
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        unwritable(error)
+    })
+}

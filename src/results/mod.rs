@@ -1,0 +1,31 @@
+//! What was written: the files of a results folder, one struct per file, written and read by the same code.
+//!
+//! `episodes.csv`, `summary.csv`, `steps.csv`, `actions.csv`, `run.json` and `study.toml` of a study; `overview.csv` of a
+//! sweep; `coverage.csv` of `calibrate`; `values.csv` and the table of sample sizes of `solve`. Numbers are written with the
+//! fewest digits that read back as the same float64. Nothing here computes or draws.
+
+mod episodes;
+mod file;
+mod folder;
+mod offers;
+mod outcome;
+mod overview;
+mod read;
+mod records;
+mod rows;
+mod run_json;
+mod study_toml;
+
+pub use episodes::{EpisodesFile, episode_rows};
+pub use file::{GrowingFile, write_whole};
+pub use folder::{RESULT_FILES, ResultsFolder};
+pub use offers::{Offer, OfferMap};
+pub use outcome::{OptimumByBudget, Setting, value_rows};
+pub use overview::{Overview, OverviewRow, PointResult};
+pub use read::{PolicyResults, Results, labels};
+pub use records::{
+    ActionRow, CoverageRow, EpisodeRow, EstimationRow, StepRow, SummaryRow, ValueRow,
+};
+pub use rows::{GrowingRows, Line, Row, Rows, Unaccepted, columns, csv_text};
+pub use run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
+pub use study_toml::StudyText;

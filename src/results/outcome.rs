@@ -1,0 +1,244 @@
+//! From what an experiment found to the files of a results folder.
+
+use std::path::Path;
+
+use super::ResultsFolder;
+use super::offers::OfferMap;
+use super::read::{PolicyResults, Results};
+use super::records::{ActionRow, CoverageRow, StepRow, SummaryRow, ValueRow};
+use super::run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
+use super::study_toml::StudyText;
+use crate::dp::{Report, ValueTable};
+use crate::error::OutputError;
+use crate::experiment::{Coverage, Outcome, PolicyOutcome, Study};
+use crate::world::Optimum;
+
+/// How a study was run.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The command line.
+    pub command: String,
+    /// What did the work.
+    pub report: Report,
+    /// Worker threads.
+    pub threads: usize,
+}
+
+impl Results {
+    /// The results of a study that has run. Times of writing are still to be filled in.
+    pub fn of_outcome(
+        folder: &Path,
+        study: &Study,
+        text: StudyText,
+        outcome: &Outcome,
+        setting: Setting,
+    ) -> Self {
+        let policies = outcome.policies.iter().map(policy_results);
+        let policies: Vec<PolicyResults> = policies.collect();
+        let entries = policies.iter().map(|policy| policy.run.clone());
+        Self {
+            folder: folder.to_path_buf(),
+            study: text,
+            run: run(study, outcome, setting, entries.collect()),
+            policies,
+        }
+    }
+
+    /// Writes the CSV files but for `episodes.csv`, which has grown with the study.
+    pub fn write_tables(&self, folder: &ResultsFolder) -> Result<(), OutputError> {
+        let summary = self.policies.iter().flat_map(|policy| {
+            let points = (1..).zip(&policy.cumulative);
+            points.map(|(t, point)| SummaryRow::new(policy.name(), t, point))
+        });
+        folder.write_rows("summary.csv", summary)?;
+        let steps = self.policies.iter().flat_map(|policy| {
+            let steps = (1..).zip(&policy.left);
+            steps.map(|(step, left)| StepRow {
+                policy: policy.name().into(),
+                step,
+                budget_left: left.mean,
+                standard_error: left.standard_error,
+            })
+        });
+        folder.write_rows("steps.csv", steps)?;
+        let maps = self.policies.iter();
+        let maps = maps.filter_map(|p| Some((p.name(), p.offers.as_ref()?)));
+        folder.write_rows("actions.csv", maps.flat_map(|(name, map)| map.rows(name)))
+    }
+
+    /// Writes `run.json`, which comes last: a folder that has it is complete.
+    pub fn write_run(&self, folder: &ResultsFolder) -> Result<(), OutputError> {
+        folder.write("run.json", self.run.text().as_bytes())
+    }
+}
+
+fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
+    let regret = &policy.regret;
+    let last = regret.cumulative.last();
+    let offers = policy.offers.as_ref().map(|map| {
+        let mut offers = OfferMap::default();
+        for row in action_rows(&policy.name, map) {
+            let pushed = offers.push(&row);
+            pushed.expect("offers are made for every step and budget in order");
+        }
+        offers
+    });
+    PolicyResults {
+        run: PolicyRun {
+            name: policy.name.clone(),
+            mean_reward: known(regret.mean_reward),
+            share_of_opt: known(regret.share_of_opt),
+            final_regret: last.and_then(|x| known(x.mean)),
+            standard_error: last.and_then(|x| known(x.standard_error)),
+            expected_regret: regret.expected.and_then(|x| known(x.mean)),
+            slope: regret.slope.and_then(|x| known(x.mean)),
+            slope_standard_error: regret.slope.and_then(|x| known(x.standard_error)),
+            seconds: policy.elapsed.as_secs_f64(),
+        },
+        cumulative: regret.cumulative.clone(),
+        left: policy.budget_use.left(),
+        offers,
+    }
+}
+
+fn action_rows<'m>(
+    policy: &'m str,
+    map: &'m crate::experiment::OfferMap,
+) -> impl Iterator<Item = ActionRow> + 'm {
+    let steps = map.steps.iter();
+    let cells = steps.flat_map(|h| map.budgets.iter().map(move |b| (h + 1, *b)));
+    let offers = map.learnt.iter().zip(&map.optimal);
+    cells
+        .zip(offers)
+        .map(|((step, budget), (learnt, optimal))| ActionRow {
+            policy: policy.into(),
+            step,
+            budget,
+            mean_action: learnt.mean_action,
+            offer_share: learnt.share,
+            optimal_mean_action: optimal.mean_action,
+            optimal_offer_share: optimal.share,
+        })
+}
+
+fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyRun>) -> Run {
+    let Setting {
+        command,
+        report,
+        threads,
+    } = setting;
+    let (phases, optimum) = (&outcome.phases, &outcome.optimum);
+    let estimate = optimum.estimate.as_ref();
+    let per_episode = |by_budget: &[f64]| {
+        let budgets = outcome.yardstick.budgets.iter();
+        let count = budgets.len() as f64;
+        budgets.map(|b| by_budget[*b as usize]).sum::<f64>() / count
+    };
+    let mut budgets = outcome.yardstick.budgets.clone();
+    budgets.sort_unstable();
+    budgets.dedup();
+    let optima = OptimumByBudget::new(optimum, budgets);
+    Run {
+        version: env!("CARGO_PKG_VERSION").into(),
+        command,
+        seed: study.seed,
+        backend: report.backend,
+        adapter: report.adapter,
+        driver: report.driver,
+        precision: report.precision,
+        strategies: report.strategies.into_iter().collect(),
+        threads,
+        episodes: study.episodes,
+        horizon: study.world.task().horizon(),
+        replications: study.replications,
+        delta: study.delta,
+        seconds: Seconds {
+            optimum: phases.optimum.as_secs_f64(),
+            simulation: phases.simulation.as_secs_f64(),
+            fit: phases.fit.as_secs_f64(),
+            bounds: phases.bounds.as_secs_f64(),
+            dp: phases.dp.as_secs_f64(),
+            expected: phases.expected.as_secs_f64(),
+            ..Seconds::default()
+        },
+        gpu: report.traffic.map(|traffic| AdapterTraffic {
+            dispatches: traffic.dispatches,
+            bytes_up: traffic.bytes_up,
+            bytes_down: traffic.bytes_down,
+        }),
+        peak_memory_bytes: None,
+        policies,
+        opt_per_episode: known(per_episode(optimum.table.row(0))),
+        opt_per_episode_standard_error: estimate.map(|e| per_episode(&e.standard_error)),
+        fluid_bound_per_episode: known(per_episode(&optimum.fluid)),
+        opt: optima.opt,
+        opt_rows: optima.opt_rows,
+        opt_standard_error: optima.opt_standard_error,
+        fluid_bound: optima.fluid_bound,
+    }
+}
+
+/// opt and the fluid bound per budget, with standard errors where opt is an estimate.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct OptimumByBudget {
+    /// opt.
+    pub opt: ByBudget,
+    /// Rows that it was estimated from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opt_rows: Option<usize>,
+    /// Standard error of that estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opt_standard_error: Option<ByBudget>,
+    /// UB.
+    pub fluid_bound: ByBudget,
+}
+
+impl OptimumByBudget {
+    /// For some budgets.
+    pub fn new(optimum: &Optimum, budgets: impl IntoIterator<Item = u32>) -> Self {
+        let budgets: Vec<u32> = budgets.into_iter().collect();
+        let of = |values: &[f64]| -> ByBudget {
+            let budgets = budgets.iter();
+            budgets.map(|b| (*b, values[*b as usize])).collect()
+        };
+        let estimate = optimum.estimate.as_ref();
+        Self {
+            opt: of(optimum.table.row(0)),
+            opt_rows: estimate.map(|e| e.rows),
+            opt_standard_error: estimate.map(|e| of(&e.standard_error)),
+            fluid_bound: of(&optimum.fluid),
+        }
+    }
+}
+
+/// `values.csv`: the value table, steps 1..=H.
+pub fn value_rows(table: &ValueTable) -> impl Iterator<Item = ValueRow> + '_ {
+    (0..table.horizon()).flat_map(|h| {
+        let values = table.row(h).iter().enumerate();
+        values.map(move |(budget, value)| ValueRow {
+            step: h + 1,
+            budget,
+            value: *value,
+        })
+    })
+}
+
+impl CoverageRow {
+    /// The line of what was found for an oracle.
+    pub fn new(oracle: &str, found: &Coverage) -> Self {
+        Self {
+            oracle: oracle.into(),
+            observations: found.observations,
+            pairs_covered: found.pairs,
+            all_covered: found.all,
+            width: found.width,
+            error: found.error,
+            factor: found.factor,
+        }
+    }
+}
+
+/// A number, unless it is none.
+fn known(x: f64) -> Option<f64> {
+    (!x.is_nan()).then_some(x)
+}

@@ -1,0 +1,163 @@
+//! `overview.csv` of a sweep: one line per point and policy, with a column for every swept key.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::records::shortest_or_empty;
+use super::rows::{Row, Rows, columns};
+use super::run_json::{PolicyRun, with_error};
+use crate::error::InputError;
+use crate::statistics::MeanAndError;
+
+/// A sweep at a glance.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overview {
+    /// Paths of the swept keys.
+    pub keys: Vec<String>,
+    /// By point, then by policy.
+    pub rows: Vec<OverviewRow>,
+}
+
+/// A policy at a point of a sweep.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OverviewRow {
+    /// Name of the point's folder.
+    pub point: String,
+    /// The value of each key.
+    pub values: Vec<String>,
+    /// What came out.
+    pub result: PointResult,
+}
+
+/// What came out for a policy at a point; empty where it is unknown.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PointResult {
+    /// Name of the policy.
+    pub policy: String,
+    /// Mean cumulative regret after the last episode.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub final_regret: Option<f64>,
+    /// Its standard error.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub standard_error: Option<f64>,
+    /// The same with exact expected rewards of the plans.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub expected_regret: Option<f64>,
+    /// Total reward as a share of total opt.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub share_of_opt: Option<f64>,
+    /// Log-log slope of the regret.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub slope: Option<f64>,
+    /// Its standard error.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub slope_standard_error: Option<f64>,
+}
+
+impl Row for PointResult {}
+
+impl PointResult {
+    /// What came out for a policy of a finished study.
+    pub fn new(run: &PolicyRun) -> Self {
+        Self {
+            policy: run.name.clone(),
+            final_regret: run.final_regret,
+            standard_error: run.standard_error,
+            expected_regret: run.expected_regret,
+            share_of_opt: run.share_of_opt,
+            slope: run.slope,
+            slope_standard_error: run.slope_standard_error,
+        }
+    }
+
+    /// The final regret, where there is one.
+    pub fn regret(&self) -> Option<MeanAndError> {
+        with_error(self.final_regret, self.standard_error)
+    }
+
+    /// The slope, where there is one.
+    pub fn slope(&self) -> Option<MeanAndError> {
+        with_error(self.slope, self.slope_standard_error)
+    }
+}
+
+impl Overview {
+    /// The file's text.
+    pub fn text(&self) -> Vec<u8> {
+        let mut writer = csv::WriterBuilder::new();
+        let mut writer = writer.has_headers(false).from_writer(Vec::new());
+        let header = std::iter::once("point".to_string()).chain(self.keys.iter().cloned());
+        let header = header.chain(columns::<PointResult>());
+        let write = || -> csv::Result<()> {
+            writer.write_record(header)?;
+            let mut rows = self.rows.iter();
+            rows.try_for_each(|row| writer.serialize((&row.point, &row.values, &row.result)))
+        };
+        write().expect("writing to memory");
+        writer.into_inner().expect("writing to memory")
+    }
+
+    /// Reads the file.
+    pub fn read(file: &Path) -> Result<Self, InputError> {
+        let mut rows = Rows::<PointResult, _>::open(file)?;
+        let mut names = rows.header().iter();
+        if names.next() != Some("point") {
+            return Err(InputError::At {
+                file: file.to_path_buf(),
+                line: 1,
+                message: "found another first column; accepted: point".into(),
+            });
+        }
+        let keys = names.take_while(|name| *name != "policy");
+        let mut overview = Self {
+            keys: keys.map(String::from).collect(),
+            rows: Vec::new(),
+        };
+        while let Some(line) = rows.next() {
+            let result = line?.row;
+            let mut cells = rows.cells().iter().map(String::from);
+            overview.rows.push(OverviewRow {
+                point: cells.next().unwrap_or_default(),
+                values: cells.take(overview.keys.len()).collect(),
+                result,
+            });
+        }
+        Ok(overview)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overview_reads_back() {
+        let row = |point: &str, regret: Option<f64>| OverviewRow {
+            point: point.into(),
+            values: vec!["3".into(), "[1 2]".into()],
+            result: PointResult {
+                policy: "a \"b\"".into(),
+                final_regret: regret,
+                share_of_opt: Some(1.0),
+                ..PointResult::default()
+            },
+        };
+        let overview = Overview {
+            keys: vec!["budget.value".into(), "application.prices".into()],
+            rows: vec![row("value=3,prices=1-2", Some(0.1)), row("x", None)],
+        };
+        let text = String::from_utf8(overview.text()).unwrap();
+        let second = text.lines().nth(1);
+        let expected = r#""value=3,prices=1-2",3,[1 2],"a ""b""",0.1,,,1,,"#;
+        assert_eq!(second, Some(expected));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("overview.csv");
+        std::fs::write(&file, &text).unwrap();
+        assert_eq!(Overview::read(&file), Ok(overview));
+        std::fs::write(&file, text.replacen("0.1", "x", 1)).unwrap();
+        let message = Overview::read(&file).unwrap_err().to_string();
+        let expected = "overview.csv:2: column `final_regret`: found `x`; accepted: a number";
+        assert!(message.ends_with(expected), "{message}");
+    }
+}

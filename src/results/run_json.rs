@@ -1,0 +1,311 @@
+//! `run.json`: what ran, where, how long, and what came out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::error::InputError;
+use crate::statistics::MeanAndError;
+
+/// A number per starting budget.
+pub type ByBudget = BTreeMap<u32, f64>;
+
+/// The content of `run.json`. What is no number is null.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The program's version.
+    pub version: String,
+    /// The command line.
+    pub command: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// `cpu` or `gpu`.
+    pub backend: String,
+    /// Name of the graphics adapter.
+    pub adapter: Option<String>,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// `f64` or `f32`.
+    pub precision: String,
+    /// How many plans the CPU has made by each strategy.
+    #[serde(default)]
+    pub strategies: BTreeMap<String, u64>,
+    /// Worker threads.
+    pub threads: usize,
+    /// T.
+    #[serde(deserialize_with = "count")]
+    pub episodes: usize,
+    /// H.
+    #[serde(deserialize_with = "count")]
+    pub horizon: usize,
+    /// Independent repetitions.
+    #[serde(deserialize_with = "count")]
+    pub replications: usize,
+    /// Confidence parameter.
+    pub delta: f64,
+    /// Wall time by phase.
+    pub seconds: Seconds,
+    /// What was moved to and from the adapter.
+    pub gpu: Option<AdapterTraffic>,
+    /// The largest resident size of the process, where the system tells.
+    pub peak_memory_bytes: Option<u64>,
+    /// One entry per policy, in the order of the study.
+    pub policies: Vec<PolicyRun>,
+    /// Mean of opt_t over the episodes.
+    pub opt_per_episode: Option<f64>,
+    /// Mean over the episodes of its standard error, where opt was estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opt_per_episode_standard_error: Option<f64>,
+    /// Mean of UB_t over the episodes.
+    pub fluid_bound_per_episode: Option<f64>,
+    /// opt per budget that occurred.
+    #[serde(default)]
+    pub opt: ByBudget,
+    /// Rows that opt was estimated from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opt_rows: Option<usize>,
+    /// Standard error of that estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opt_standard_error: Option<ByBudget>,
+    /// UB per budget that occurred.
+    #[serde(default)]
+    pub fluid_bound: ByBudget,
+}
+
+/// Wall time by phase, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seconds {
+    /// From start to the writing of `run.json`.
+    pub total: f64,
+    /// opt and UB.
+    pub optimum: f64,
+    /// Playing episodes.
+    pub simulation: f64,
+    /// Fitting oracles.
+    pub fit: f64,
+    /// Evaluating bounds on samples.
+    pub bounds: f64,
+    /// Optimistic-DP.
+    pub dp: f64,
+    /// Expected rewards of plans.
+    pub expected: f64,
+    /// Writing the other files.
+    pub output: f64,
+}
+
+/// What was moved to and from the graphics adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdapterTraffic {
+    /// Dispatches.
+    pub dispatches: u64,
+    /// Bytes to the adapter.
+    pub bytes_up: u64,
+    /// Bytes from the adapter.
+    pub bytes_down: u64,
+}
+
+/// What came out for one policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PolicyRun {
+    /// Its name in the study.
+    pub name: String,
+    /// Mean reward per episode.
+    #[serde(deserialize_with = "number_or_null")]
+    pub mean_reward: Option<f64>,
+    /// Total reward as a share of total opt.
+    #[serde(deserialize_with = "number_or_null")]
+    pub share_of_opt: Option<f64>,
+    /// Mean cumulative regret after the last episode.
+    pub final_regret: Option<f64>,
+    /// Its standard error.
+    pub standard_error: Option<f64>,
+    /// The same with exact expected rewards of the plans, where these are known.
+    pub expected_regret: Option<f64>,
+    /// Log-log slope of the regret over the last half of the episodes.
+    pub slope: Option<f64>,
+    /// Its standard error.
+    pub slope_standard_error: Option<f64>,
+    /// Wall time of the policy.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+impl PolicyRun {
+    /// The final regret, where there is one.
+    pub fn regret(&self) -> Option<MeanAndError> {
+        with_error(self.final_regret, self.standard_error)
+    }
+
+    /// The slope, where there is one.
+    pub fn slope(&self) -> Option<MeanAndError> {
+        with_error(self.slope, self.slope_standard_error)
+    }
+}
+
+/// A mean whose error may be unknown.
+pub(super) fn with_error(mean: Option<f64>, error: Option<f64>) -> Option<MeanAndError> {
+    mean.map(|mean| MeanAndError {
+        mean,
+        standard_error: error.unwrap_or(f64::NAN),
+    })
+}
+
+impl Run {
+    /// Reads the file.
+    pub fn read(file: &Path) -> Result<Self, InputError> {
+        let text =
+            std::fs::read_to_string(file).map_err(|error| InputError::unreadable(file, &error))?;
+        let mut json = serde_json::Deserializer::from_str(&text);
+        serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let (path, inner) = (error.path().to_string(), error.inner());
+            let line = inner.line();
+            let place = format!(" at line {line} column {}", inner.column());
+            let what = inner.to_string().replace(&place, "");
+            InputError::At {
+                file: file.to_path_buf(),
+                line,
+                message: match inner.classify() {
+                    serde_json::error::Category::Data if path != "." => {
+                        format!("{path}: {}", plainly(&what))
+                    }
+                    serde_json::error::Category::Data => plainly(&what),
+                    _ => what,
+                },
+            }
+        })
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.expect("plain fields can be written") + "\n"
+    }
+
+    /// The entry of a policy.
+    pub fn policy(&self, name: &str) -> Option<&PolicyRun> {
+        self.policies.iter().find(|policy| policy.name == name)
+    }
+}
+
+/// A message of the parser in the words of this program.
+fn plainly(message: &str) -> String {
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("{key}: found nothing; accepted: a run.json of this program");
+    }
+    let found = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|start| message.strip_prefix(start));
+    match found.and_then(|rest| rest.split_once(", expected ")) {
+        Some((found, accepted)) => format!("found {found}; accepted: {accepted}"),
+        None => message.to_string(),
+    }
+}
+
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let found = serde_json::Value::deserialize(deserializer)?;
+    let count = found.as_u64().filter(|n| (1..1 << 32).contains(n));
+    count.map(|n| n as usize).ok_or_else(|| {
+        let message = format!("found {found}; accepted: a positive whole number");
+        serde::de::Error::custom(message)
+    })
+}
+
+/// Null is accepted, nothing at all is not.
+fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> Run {
+        Run {
+            version: "1".into(),
+            command: "simulate".into(),
+            seed: 1,
+            backend: "cpu".into(),
+            adapter: None,
+            driver: None,
+            precision: "f64".into(),
+            strategies: BTreeMap::from([("dense".into(), 3)]),
+            threads: 2,
+            episodes: 4,
+            horizon: 2,
+            replications: 1,
+            delta: 0.1,
+            seconds: Seconds::default(),
+            gpu: None,
+            peak_memory_bytes: Some(1 << 40),
+            policies: vec![PolicyRun {
+                name: "a".into(),
+                mean_reward: Some(0.1 + 0.2),
+                share_of_opt: None,
+                final_regret: Some(1.0),
+                standard_error: None,
+                expected_regret: None,
+                slope: Some(2.0 / 3.0),
+                slope_standard_error: None,
+                seconds: 0.5,
+            }],
+            opt_per_episode: Some(1e-300),
+            opt_per_episode_standard_error: None,
+            fluid_bound_per_episode: Some(2.0),
+            opt: ByBudget::from([(5, 9.214368293094353)]),
+            opt_rows: None,
+            opt_standard_error: None,
+            fluid_bound: ByBudget::from([(5, 10.37333333333327)]),
+        }
+    }
+
+    fn read(text: &str) -> Result<Run, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.json");
+        std::fs::write(&file, text).unwrap();
+        let folder = format!("{}/", folder.path().display());
+        Run::read(&file).map_err(|error| error.to_string().replace(&folder, ""))
+    }
+
+    #[test]
+    fn a_run_reads_back_bit_for_bit() {
+        assert_eq!(read(&run().text()), Ok(run()));
+    }
+
+    #[test]
+    fn mistakes_have_their_line_and_field() {
+        let text = run().text();
+        for (from, to, expected) in [
+            (
+                "\"horizon\": 2",
+                "\"horizon\": 0",
+                "run.json:14: horizon: found 0; accepted: a positive whole number",
+            ),
+            (
+                "\"seed\": 1",
+                "\"seed\": \"x\"",
+                "run.json:4: seed: found string \"x\"; accepted: u64",
+            ),
+            (
+                "\"mean_reward\"",
+                "\"reward\"",
+                ": `mean_reward`: found nothing; accepted: a run.json",
+            ),
+            (
+                "\"final_regret\": 1.0",
+                "\"final_regret\": []",
+                ": policies[0].final_regret: found sequence; accepted: f64",
+            ),
+            (
+                "\"seed\": 1,",
+                "\"seed\": 1",
+                "run.json:5: expected `,` or `}`",
+            ),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let message = read(&text.replacen(from, to, 1)).unwrap_err();
+            assert!(message.contains(expected), "{message:?}, not {expected:?}");
+        }
+    }
+}

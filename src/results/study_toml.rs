@@ -1,0 +1,56 @@
+//! `study.toml`: the resolved study, as far as a report needs to understand it.
+
+use std::path::Path;
+
+use crate::error::InputError;
+
+/// The text of a resolved study, and what it calls things.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyText {
+    /// The file as it is.
+    pub text: String,
+    /// The study's name.
+    pub name: String,
+    /// What an action is: price, wage, bid, or the number of an action.
+    pub action: &'static str,
+}
+
+impl StudyText {
+    /// Reads the file.
+    pub fn read(file: &Path) -> Result<Self, InputError> {
+        let text = std::fs::read_to_string(file);
+        let text = text.map_err(|error| InputError::unreadable(file, &error))?;
+        Self::parse(file, text)
+    }
+
+    /// Takes what is needed from a text; `file` is what messages call it.
+    pub fn parse(file: &Path, text: String) -> Result<Self, InputError> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let before = error.span().map_or(0, |span| span.start);
+            InputError::At {
+                file: file.to_path_buf(),
+                line: 1 + text[..before].matches('\n').count(),
+                message: error.message().to_string(),
+            }
+        })?;
+        let entry = |section: &str, key: &str| {
+            let value = table.get(section).and_then(|s| s.get(key));
+            let value = value.and_then(toml::Value::as_str);
+            value.map(String::from).ok_or_else(|| InputError::File {
+                file: file.to_path_buf(),
+                message: format!("{section}.{key}: found no text; accepted: a resolved study"),
+            })
+        };
+        let action = match entry("application", "kind")?.as_str() {
+            "pricing" => "price",
+            "procurement" => "wage",
+            "auction" => "bid",
+            _ => "action number",
+        };
+        Ok(Self {
+            name: entry("study", "name")?,
+            action,
+            text,
+        })
+    }
+}
