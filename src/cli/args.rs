@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use cbwk_gpu::history::parse_time;
+use cbwk_gpu::history::{POOLED_BELOW, parse_time};
 use cbwk_gpu::task::HORIZON_LIMIT;
 
 /// Learn how customers convert while a budget runs down: Mimic-Opt-DP, Optimistic-DP and regret studies.
@@ -32,6 +32,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Make a task folder of a raw CSV file: task.toml (steps, actions, capacity, how columns become features) and log.csv.
     Import(ImportArgs),
+    /// Fit acceptance models to a task folder's log and compare them on held-out episodes: model.json, study.toml, fit.html.
+    Fit(FitArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit.
@@ -269,6 +271,26 @@ pub struct ImportArgs {
     /// Replace the task folder's files.
     #[arg(long)]
     pub force: bool,
+    /// What standard output gets.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// Arguments of `fit`.
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// Task folder, as `import` makes it.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Plan also with actions that were offered less than 30 times or in less than 2% of arrivals.
+    #[arg(long)]
+    pub keep_thin: bool,
+    /// Steps with fewer arrivals than this take the contexts of all steps.
+    #[arg(long, value_name = "N", default_value_t = POOLED_BELOW)]
+    pub pooled_below: u64,
+    /// Worker threads. Default: one per core.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
     /// What standard output gets.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod devices;
+mod fit;
 mod import;
 mod machine;
 mod report;
@@ -56,6 +57,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Report(args) => report::report(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Import(args) => import::import(args),
+        Command::Fit(args) => fit::fit(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

@@ -1,6 +1,7 @@
 //! Study files: TOML becomes a checked study; the presets that come with the program, and sweeps.
 
 mod document;
+mod fitted_study;
 mod paper;
 mod presets;
 mod read;
@@ -22,7 +23,7 @@ pub use document::Document;
 pub use paper::{COMPARED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint};
-pub use task_folder::{LOG_FILE, TASK_FILE, TaskFolder};
+pub use task_folder::{LOG_FILE, MODEL_FILE, TASK_FILE, TaskFolder};
 
 /// The most episodes or replications a study may have.
 const COUNT_LIMIT: u64 = 100_000_000;

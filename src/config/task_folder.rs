@@ -3,9 +3,12 @@
 use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::error::{InputError, OutputError};
-use crate::history::{Import, ImportError, Summary, TaskFile};
+use super::fitted_study::study_text;
+use crate::error::{InputError, Invalid, OutputError};
+use crate::history::fit::{self, FitSettings, Fitted, ModelFile};
+use crate::history::{FeatureColumns, Import, ImportError, LabeledLog, LogForm, Summary, TaskFile};
 use crate::results::write_whole;
 use crate::task::Task;
 
@@ -14,6 +17,12 @@ pub const TASK_FILE: &str = "task.toml";
 
 /// The labeled log.
 pub const LOG_FILE: &str = "log.csv";
+
+/// The fitted model.
+pub const MODEL_FILE: &str = "model.json";
+
+/// The world that the log looks like.
+pub const STUDY_FILE: &str = "study.toml";
 
 const TASK_HEAD: &str = "# The task, and how raw columns become features. log.csv was made with this encoding: change one and the other\n# no longer fits.\n\n";
 
@@ -24,7 +33,7 @@ pub struct TaskFolder {
     /// The task file.
     pub file: TaskFile,
     /// The task of all actions in it.
-    pub task: Task,
+    pub task: Arc<Task>,
 }
 
 impl TaskFolder {
@@ -41,7 +50,7 @@ impl TaskFolder {
         Ok(Self {
             path: path.to_path_buf(),
             file,
-            task,
+            task: Arc::new(task),
         })
     }
 
@@ -74,6 +83,58 @@ impl TaskFolder {
         let text = text_of(&imported.task);
         write_whole(&path.join(TASK_FILE), text.as_bytes())?;
         Ok(imported.summary)
+    }
+
+    /// The labeled log.
+    pub fn log(&self) -> Result<LabeledLog, InputError> {
+        let form = LogForm {
+            horizon: self.task.horizon(),
+            features: FeatureColumns::Named(self.file.encoding.names()),
+            actions: Some(self.task.application().action_values()),
+        };
+        LabeledLog::read(&self.place(LOG_FILE), &form)
+    }
+
+    /// Fits the log.
+    pub fn fit(&self, settings: FitSettings) -> Result<Fitted, InputError> {
+        let fitted = fit::fit(&self.file, Arc::clone(&self.task), self.log()?, settings);
+        fitted.map_err(|invalid| self.wrong(LOG_FILE, &invalid))
+    }
+
+    /// Writes what a fit has found: the model, and a study of the world that the log looks like.
+    pub fn write_fit(&self, fitted: &Fitted) -> Result<(), OutputError> {
+        let json = serde_json::to_string_pretty(&fitted.file).expect("a model can be written");
+        write_whole(&self.place(MODEL_FILE), format!("{json}\n").as_bytes())?;
+        let study = study_text(&self.file, fitted);
+        write_whole(&self.place(STUDY_FILE), study.as_bytes())
+    }
+
+    /// The fit that the folder's model tells of.
+    pub fn fitted(&self) -> Result<Fitted, InputError> {
+        let place = self.place(MODEL_FILE);
+        let text = fs::read_to_string(&place).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => InputError::File {
+                file: place.clone(),
+                message:
+                    "found nothing; accepted: a folder whose log has been fitted (cbwk-gpu fit)"
+                        .into(),
+            },
+            _ => InputError::unreadable(&place, &error),
+        })?;
+        let file: ModelFile = serde_json::from_str(&text).map_err(|error| InputError::At {
+            file: place,
+            line: error.line(),
+            message: error.to_string(),
+        })?;
+        let fitted = Fitted::again(&self.file, Arc::clone(&self.task), self.log()?, file);
+        fitted.map_err(|invalid| self.wrong(LOG_FILE, &invalid))
+    }
+
+    fn wrong(&self, name: &str, invalid: &Invalid) -> InputError {
+        InputError::File {
+            file: self.place(name),
+            message: invalid.to_string(),
+        }
     }
 
     /// Where a file of the folder is.

@@ -3,6 +3,7 @@
 
 mod clock;
 mod encoding;
+pub mod fit;
 mod import;
 mod law;
 mod log;

@@ -284,6 +284,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "armed-by-step",
         "linear",
         "logistic",
+        "logistic-by-action",
         "rkhs",
         "table",
     ];
@@ -305,6 +306,10 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         },
         "logistic" => ConversionSpec::Logistic {
             weights: s.numbers("weights")?,
+        },
+        "logistic-by-action" => ConversionSpec::LogisticByAction {
+            intercepts: s.numbers("intercepts")?,
+            weights: s.rows("weights")?,
         },
         "rkhs" => ConversionSpec::Rkhs {
             kernel: section(s, "kernel", kernel)?,

@@ -1,0 +1,32 @@
+//! `cbwk-gpu fit`.
+
+use std::io::Write;
+
+use super::args::{FitArgs, Format};
+use super::machine;
+use cbwk_gpu::config::TaskFolder;
+use cbwk_gpu::history::fit::FitSettings;
+
+/// Runs the command.
+pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
+    machine::set_threads(args.threads)?;
+    let folder = TaskFolder::open(&args.folder)?;
+    let fitted = folder.fit(FitSettings {
+        keep_thin: args.keep_thin,
+        pooled_below: args.pooled_below,
+    })?;
+    folder.write_fit(&fitted)?;
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&fitted.file)?)?,
+        Format::Table => {
+            write!(out, "{}", fitted.file.text())?;
+            writeln!(
+                out,
+                "\nmodel.json, study.toml and fit.html in {}",
+                args.folder.display()
+            )?;
+        }
+    }
+    Ok(())
+}
