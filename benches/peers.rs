@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, Coefficients, Problem};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
+use cbwk_gpu::dp::{Backend, Coefficients, Precision, Problem};
 use cbwk_gpu::task::ApplicationSpec;
 use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, WorldSpec};
 use rand::rngs::ChaCha8Rng;
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut text = format!(
         "{{\"horizon\": {HORIZON}, \"budget\": {BUDGET}, \"contexts\": {CONTEXTS}, \"actions\": {ACTIONS}, \"costs\": {costs:?}"
     );
-    for (name, terms) in [("f64", Terms::F64), ("f32", Terms::F32)] {
+    for (name, terms) in [("f64", Precision::F64), ("f32", Precision::F32)] {
         let mut cpu = Cpu::new(Some(Strategy::Dense), terms);
         let mut best = f64::INFINITY;
         for _ in 0..20 {
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("this library, {name}: {best:.4} s");
         write!(text, ", \"seconds_{name}\": {best:e}")?;
     }
-    let mut cpu = Cpu::new(Some(Strategy::Dense), Terms::F64);
+    let mut cpu = Cpu::new(Some(Strategy::Dense), Precision::F64);
     let values = cpu.solve(&[problem])?.remove(0).row(0).to_vec();
     write!(text, ", \"values\": {values:?}}}")?;
     std::fs::write(folder.join("problem.json"), text)?;

@@ -59,6 +59,7 @@ pub mod history;
 pub mod learner;
 pub mod oracle;
 pub mod policy;
+#[cfg(feature = "report")]
 pub mod report;
 pub mod results;
 pub mod statistics;

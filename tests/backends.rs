@@ -2,16 +2,23 @@
 //! optima, Lemma 1, and a control that proves that the comparison can fail.
 
 mod common;
+#[path = "common/lemma_1.rs"]
+mod lemma_1;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable};
+use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy};
+use cbwk_gpu::dp::{
+    Auto, Backend, BackendError, BoundSource, Coefficients, ContextSample, CostLine, Precision,
+    Problem, RawTable, ValueTable,
+};
 use cbwk_gpu::oracle::Known;
 use cbwk_gpu::world::World;
 use common::{
     Shape, literal_dp, random_bounds, random_instance, relative_difference, rng, say, study,
 };
+use lemma_1::{assert_lemma_1_can_fail, largest_fall, lemma_1};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
@@ -27,7 +34,7 @@ fn cpu_by_the_fastest_strategy() {
 
 #[test]
 fn cpu_f32() {
-    let mut cpu = Cpu::new(Some(Strategy::Dense), Terms::F32);
+    let mut cpu = Cpu::new(Some(Strategy::Dense), Precision::F32);
     conforms("dense cpu f32", &mut cpu, 1e-6);
 }
 
@@ -82,46 +89,37 @@ impl Owned {
 struct Score {
     problems: usize,
     worst: f64,
+    fall: f64,
     tolerance: f64,
 }
 
 impl Score {
-    fn check(&mut self, owned: &Owned, table: &ValueTable, what: &str) {
+    fn check(&mut self, owned: &Owned, raw: &RawTable, what: &str) {
         let problem = owned.problem();
         let reference = Dense.solve(&[problem]).unwrap().remove(0);
         let r_max = owned.instance.task().reward_max();
-        let difference = relative_difference(table, &reference, r_max);
+        let table = checked(raw);
+        let difference = relative_difference(&table, &reference, r_max);
         assert!(difference <= self.tolerance, "{what}: {difference:e} off");
         self.problems += 1;
         self.worst = self.worst.max(difference);
         let cost_max = owned.instance.task().application().cost_max();
-        lemma_1(table, owned.capped.then_some(r_max), cost_max, what);
+        self.fall = self.fall.max(largest_fall(raw, r_max));
+        if let Err(violation) = lemma_1(raw, r_max, cost_max, owned.capped) {
+            panic!("{what}: {violation}");
+        }
     }
 }
 
-/// Values never fall in b; under the cap they also rise by no more than 2 r_max cost_max.
-fn lemma_1(table: &ValueTable, cap: Option<f64>, cost_max: u32, what: &str) {
-    let most = cap.map_or(f64::INFINITY, |r_max| 2.0 * r_max * f64::from(cost_max)) * (1.0 + 1e-5);
-    for h in 0..table.horizon() {
-        let row = table.row(h);
-        for b in 1..row.len() {
-            assert!(
-                row[b] >= row[b - 1],
-                "{what}: values fall at step {h}, budget {b}"
-            );
-            let below = row[b - (cost_max as usize).min(b)];
-            assert!(
-                row[b] - below <= most,
-                "{what}: too steep at step {h}, budget {b}"
-            );
-        }
-    }
+fn checked(raw: &RawTable) -> ValueTable {
+    ValueTable::checked(raw.clone()).unwrap()
 }
 
 fn conforms(name: &str, backend: &mut dyn Backend, tolerance: f64) {
     let mut score = Score {
         problems: 0,
         worst: 0.0,
+        fall: 0.0,
         tolerance,
     };
     single_problems(backend, &mut score);
@@ -129,9 +127,10 @@ fn conforms(name: &str, backend: &mut dyn Backend, tolerance: f64) {
     zeros_and_ties(backend, &mut score);
     known_optima(backend, tolerance);
     the_comparison_can_fail(backend, tolerance);
+    lemma_1_can_fail(backend);
     say(&format!(
-        "conformance of {name}: {} problems, worst error {:.1e} of r_max * min(b, H), allowed {tolerance:.0e}",
-        score.problems, score.worst
+        "conformance of {name}: {} problems, worst error {:.1e} of r_max * min(b, H), allowed {tolerance:.0e}; largest fall before smoothing {:.1e}",
+        score.problems, score.worst, score.fall
     ));
 }
 
@@ -171,8 +170,9 @@ fn single_problems(backend: &mut dyn Backend, score: &mut Score) {
             budget,
         };
         let owned = Owned::random(&mut rng, shape);
-        let table = backend.solve(&[owned.problem()]).unwrap().remove(0);
-        score.check(&owned, &table, &format!("{shape:?}"));
+        let raw = backend.solve_raw(&[owned.problem()]).unwrap().remove(0);
+        score.check(&owned, &raw, &format!("{shape:?}"));
+        let table = checked(&raw);
         // The reference itself is checked against the algorithm word for word.
         if horizon * types * actions * budget as usize <= 200_000 {
             let literal = literal_dp(&owned.problem());
@@ -211,7 +211,7 @@ fn ragged_batches(backend: &mut dyn Backend, score: &mut Score) {
         batch[3].sample = ContextSample::of_rows(batch[3].instance.task(), &rows, false);
         batch[3].coefficients = Coefficients::default();
         let problems: Vec<Problem> = batch.iter().map(Owned::problem).collect();
-        let tables = backend.solve(&problems).unwrap();
+        let tables = backend.solve_raw(&problems).unwrap();
         assert_eq!(tables.len(), batch.len());
         for (owned, table) in batch.iter().zip(&tables) {
             score.check(owned, table, &format!("ragged batch {round}"));
@@ -246,8 +246,8 @@ fn zeros_and_ties(backend: &mut dyn Backend, score: &mut Score) {
                 lcb.fill(0.5);
             }
         }
-        let table = backend.solve(&[owned.problem()]).unwrap().remove(0);
-        score.check(&owned, &table, &format!("zeros and ties {case}"));
+        let raw = backend.solve_raw(&[owned.problem()]).unwrap().remove(0);
+        score.check(&owned, &raw, &format!("zeros and ties {case}"));
     }
 }
 
@@ -304,4 +304,119 @@ fn the_comparison_can_fail(backend: &mut dyn Backend, tolerance: f64) {
     let table = backend.solve(&[owned.problem()]).unwrap().remove(0);
     let difference = relative_difference(&table, &reference, owned.instance.task().reward_max());
     assert!(difference > tolerance, "{difference:e} passes as equal");
+}
+
+/// A table of the backend's own, with one value moved, is no longer as Lemma 1 says.
+fn lemma_1_can_fail(backend: &mut dyn Backend) {
+    let mut rng = rng(45);
+    let shape = Shape {
+        horizon: 7,
+        types: 30,
+        actions: 3,
+        cost_max: 2,
+        budget: 12,
+    };
+    let mut owned = Owned::random(&mut rng, shape);
+    owned.capped = true;
+    let raw = backend.solve_raw(&[owned.problem()]).unwrap().remove(0);
+    assert_lemma_1_can_fail(&raw, owned.instance.task().reward_max(), shape.cost_max);
+}
+
+/// A backend that spoils one value of every second batch.
+struct Spoiling {
+    batches: Arc<AtomicUsize>,
+    value: f64,
+}
+
+impl Backend for Spoiling {
+    fn name(&self) -> &'static str {
+        "spoiling"
+    }
+
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
+        let mut tables = Dense.solve_raw(batch)?;
+        if self
+            .batches
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(2)
+        {
+            tables[0].row_mut(0)[7] = self.value;
+        }
+        Ok(tables)
+    }
+}
+
+/// Tables that cannot be right are an error; under `Auto` such a batch is solved on the CPU, with one warning in all, and
+/// the next batch goes to the GPU again.
+#[test]
+fn tables_that_cannot_be_right_are_refused() {
+    let mut rng = rng(46);
+    let shape = Shape {
+        horizon: 7,
+        types: 30,
+        actions: 3,
+        cost_max: 2,
+        budget: 12,
+    };
+    let owned = Owned::random(&mut rng, shape);
+    let reference = Dense.solve(&[owned.problem()]).unwrap();
+    let line = |rate| CostLine {
+        overhead: 0.0,
+        rate,
+    };
+    for value in [f64::NAN, f64::INFINITY, -1e-3, 0.0] {
+        let batches = Arc::new(AtomicUsize::new(0));
+        let spoiling = || Spoiling {
+            batches: Arc::clone(&batches),
+            value,
+        };
+        let refused = spoiling().solve(&[owned.problem()]).unwrap_err();
+        assert!(matches!(refused, BackendError::Table { .. }), "{refused}");
+        batches.store(0, Ordering::Relaxed);
+        let warnings = Arc::new(AtomicUsize::new(0));
+        let heard = Arc::clone(&warnings);
+        let mut auto = Auto::new(
+            (Box::new(Dense), line(1e6)),
+            (Box::new(spoiling()), line(1e12)),
+            move |_| {
+                heard.fetch_add(1, Ordering::Relaxed);
+            },
+        );
+        for _ in 0..6 {
+            assert_eq!(auto.solve(&[owned.problem()]).unwrap(), reference);
+        }
+        assert_eq!(batches.load(Ordering::Relaxed), 6);
+        assert_eq!(warnings.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// A bound that is no finite number is an error on every backend, not an action that is never taken.
+#[test]
+fn bounds_that_are_not_finite_are_refused() {
+    let mut rng = rng(47);
+    let shape = Shape {
+        horizon: 2,
+        types: 5,
+        actions: 3,
+        cost_max: 1,
+        budget: 4,
+    };
+    let mut backends: Vec<Box<dyn Backend>> = vec![Box::new(Dense), Box::new(Cpu::default())];
+    for f64 in [false, true] {
+        if let Some(gpu) = common::gpu(f64) {
+            backends.push(Box::new(gpu));
+        }
+    }
+    for wrong in [f64::NAN, f64::INFINITY] {
+        let mut owned = Owned::random(&mut rng, shape);
+        owned.coefficients.gain[4] = wrong;
+        for backend in &mut backends {
+            let refused = backend.solve(&[owned.problem()]).unwrap_err();
+            let place = |error: &BackendError| match error {
+                BackendError::NotFinite { entry, action, .. } => Some((*entry, *action)),
+                _ => None,
+            };
+            assert_eq!(place(&refused), Some((1, 2)), "{refused}");
+        }
+    }
 }

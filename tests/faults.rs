@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::dp::{Auto, Backend, BackendError, CostLine, Problem, ValueTable};
+use cbwk_gpu::dp::{Auto, Backend, BackendError, CostLine, Problem, RawTable};
 use cbwk_gpu::experiment::{self, Record, RunError};
 use common::study;
 
@@ -20,12 +20,12 @@ impl Backend for Failing {
         "failing"
     }
 
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
         if self.solves == 0 {
             return Err(self.error.clone());
         }
         self.solves -= 1;
-        Dense.solve(batch)
+        Dense.solve_raw(batch)
     }
 }
 

@@ -1,17 +1,22 @@
 //! The GPU backend beyond conformance: limits, precision at size, bounds on the adapter, whole studies.
 
 mod common;
+#[path = "common/structured_problems.rs"]
+mod structured_problems;
 
-use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy};
 use cbwk_gpu::dp::gpu::Gpu;
 use cbwk_gpu::dp::gpu::limits::Limits;
 use cbwk_gpu::dp::{
-    Backend, BackendError, Coefficients, ContextSample, Link, PlanRequest, Problem,
+    Backend, BackendError, BoundParameters, BoundSource, Coefficients, ContextSample, Link,
+    PlanRequest, Precision, Problem,
 };
 use cbwk_gpu::experiment;
 use cbwk_gpu::oracle::{GlmParameters, LabeledData, LogisticParameters, OracleSpec};
+use cbwk_gpu::task::ContextRows;
 use common::{Shape, random_bounds, random_instance, relative_difference, rng, say, study};
 use rand::RngExt;
+use structured_problems::ActionBounds;
 
 /// Bounds evaluated on the adapter give the plans that bounds evaluated on the CPU give, for every oracle with a kernel,
 /// narrow and wide costs, merged and growing samples; and what goes up does not grow with the sample.
@@ -136,6 +141,152 @@ fn a_law_is_planned_with_tables() {
     let theirs = Dense.plan(&[request]).unwrap().tables.remove(0);
     assert!(theirs.start(5) > 1.0);
     assert!(relative_difference(&mine, &theirs, 4.0) < 2e-6);
+}
+
+/// Contexts worth more than r_max (theta = 400 where r_max is 4): the sums of a step exceed the table before the cap of
+/// Algorithm 2 brings them back, on the adapter as on the CPU, with bounds evaluated there and with tables.
+#[test]
+fn rewards_above_r_max_do_not_overflow_before_the_cap() {
+    let instance = study("paper-auction", |_| {}).world;
+    let mut rng = rng(53);
+    let mut rows = ContextRows::new(instance.task().horizon(), 1);
+    for _ in 0..20 * instance.task().horizon() {
+        let theta = match rng.random_range(0..40) {
+            0 => 400.0,
+            1 => 4e8,
+            i => f64::from(i % 5),
+        };
+        rows.push(Some(&[theta]));
+    }
+    let sample = ContextSample::of_rows(instance.task(), &rows, false);
+    let source = ActionBounds {
+        bounds: vec![[0.3, 0.2], [0.5, 0.3], [0.6, 0.5], [0.8, 0.6]],
+        by_step: false,
+    };
+    let request = PlanRequest {
+        sample: &sample,
+        source: &source,
+        budget_max: 5,
+        reward_max: instance.task().reward_max(),
+    };
+    let mut coefficients = Coefficients::default();
+    source.fill(&sample, &mut coefficients);
+    let problem = request.with(&coefficients);
+    let reference = Dense.solve(&[problem]).unwrap().remove(0);
+    assert!(common::worst_difference(&reference, &common::literal_dp(&problem)) < 1e-9);
+    for f64 in [false, true] {
+        let Some(mut gpu) = common::gpu(f64) else {
+            return;
+        };
+        let solved = gpu.solve(&[problem]).unwrap().remove(0);
+        let planned = gpu.plan(&[request]).unwrap().tables.remove(0);
+        for table in [solved, planned] {
+            let off = relative_difference(&table, &reference, instance.task().reward_max());
+            assert!(off < 2e-6, "f64 {f64}: {off:e} off");
+        }
+    }
+}
+
+/// Numbers that 32-bit floats do not hold: the plan is that of the CPU, or there is none.
+#[test]
+fn magnitudes_beyond_32_bit_floats_are_never_wrong() {
+    let Some(mut gpu) = common::gpu(false) else {
+        return;
+    };
+    let instance = study("paper-pricing", |_| {}).world;
+    let r_max = instance.task().reward_max();
+    for (feature, coefficient) in [(1e60, 1e-60), (1e30, 1e-30), (1e9, 1.0), (1e-60, 1e60)] {
+        let mut rows = ContextRows::new(instance.task().horizon(), 2);
+        for i in 0..10 * instance.task().horizon() {
+            let x = i as f64 / 300.0;
+            rows.push(Some(&[x * feature, (1.0 - x) * feature]));
+        }
+        let sample = ContextSample::of_rows(instance.task(), &rows, false);
+        let source = Plane {
+            action_values: vec![1.0, 2.0, 3.0, 4.0],
+            mu: vec![coefficient, -0.5 * coefficient, -0.4],
+            factor: vec![0.1 * coefficient, 0.0, 0.1 * coefficient, 0.0, 0.0, 0.1],
+        };
+        let request = PlanRequest {
+            sample: &sample,
+            source: &source,
+            budget_max: 5,
+            reward_max: r_max,
+        };
+        let reference = Dense.plan(&[request]).unwrap().tables.remove(0);
+        let table = gpu.plan(&[request]).unwrap().tables.remove(0);
+        let off = relative_difference(&table, &reference, r_max);
+        assert!(off < 2e-6, "features of {feature:e}: {off:e} off");
+    }
+    // Gains far beyond r_max, r_max far beyond 32 bits or below them.
+    for (scale, gain) in [(1.0, 1e60), (1e60, 1.0), (1e-60, 1.0), (1e-60, 1e9)] {
+        let mut parts = large(50, 4, 3, 2, 8);
+        parts.coefficients.gain.iter_mut().for_each(|g| *g *= scale);
+        parts.r_max *= scale;
+        parts.coefficients.gain[3] = gain * parts.r_max;
+        let reference = Dense.solve(&[parts.problem()]).unwrap().remove(0);
+        let mut backends: [Box<dyn Backend>; 2] = [
+            Box::new(Cpu::new(Some(Strategy::Dense), Precision::F32)),
+            Box::new(common::gpu(false).unwrap()),
+        ];
+        for backend in &mut backends {
+            match backend.solve(&[parts.problem()]) {
+                Ok(tables) => {
+                    let off = relative_difference(&tables[0], &reference, parts.r_max);
+                    let name = backend.name();
+                    assert!(
+                        off < 2e-6,
+                        "{name}, r_max {scale:e}, gain {gain:e}: {off:e}"
+                    );
+                }
+                Err(error) => {
+                    assert!(gain > 1e9, "{error}");
+                    assert!(error.to_string().contains("32-bit"), "{error}");
+                }
+            }
+        }
+    }
+}
+
+/// The linear link with an ellipsoid, as an adapter evaluates it.
+#[derive(Debug)]
+struct Plane {
+    action_values: Vec<f64>,
+    mu: Vec<f64>,
+    factor: Vec<f64>,
+}
+
+impl BoundSource for Plane {
+    fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients) {
+        coefficients.resize_for(sample);
+        let actions = sample.actions();
+        for pair in 0..sample.len() * actions {
+            let mut phi = sample.context(pair / actions).features.to_vec();
+            phi.push(self.action_values[pair % actions]);
+            let estimate: f64 = phi.iter().zip(&self.mu).map(|(x, m)| x * m).sum();
+            let mut square = 0.0;
+            for i in 0..phi.len() {
+                let row = &self.factor[i * (i + 1) / 2..][..=i];
+                let along: f64 = row.iter().zip(&phi).map(|(f, x)| f * x).sum();
+                square += along * along;
+            }
+            let radius = square.sqrt();
+            let bound = |x: f64| x.clamp(0.0, 1.0);
+            let (ucb, lcb) = (bound(estimate + radius), bound(estimate - radius));
+            let reward = sample.rewards()[pair];
+            (coefficients.gain[pair], coefficients.lcb[pair]) = Coefficients::of(ucb, lcb, reward);
+        }
+    }
+
+    fn parameters(&self) -> Option<BoundParameters> {
+        Some(BoundParameters::Ellipsoid {
+            link: Link::Linear,
+            action_values: self.action_values.clone(),
+            mu: self.mu.clone(),
+            factor: self.factor.clone(),
+            scale: 1.0,
+        })
+    }
 }
 
 fn narrow_radius() -> LogisticParameters {

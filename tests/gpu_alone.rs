@@ -1,4 +1,4 @@
-//! What measures time or its own process, and so must run alone: calibration and memory.
+//! What measures time or its own process, and so must run alone: timing and memory.
 
 mod common;
 
@@ -61,7 +61,7 @@ fn memory_stays_flat() {
     assert!(grown < 20_000, "{grown} kB grown");
 }
 
-/// The calibration of `auto`, measured for real: small batches do not go to a software adapter.
+/// The timing of `auto`, measured for real: small batches do not go to a software adapter.
 #[test]
 fn small_batches_stay_on_the_cpu() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,8 +71,8 @@ fn small_batches_stay_on_the_cpu() {
     if gpu.adapter().is_hardware() {
         return;
     }
-    let auto = Auto::calibrated(Box::new(Dense), Box::new(gpu), |_| {}).unwrap();
-    say(&format!("calibration: {auto:?}"));
+    let auto = Auto::measured(Box::new(Dense), Box::new(gpu), |_| {}).unwrap();
+    say(&format!("timing: {auto:?}"));
     for candidates in [1_000, 300_000] {
         assert!(!auto.prefers_gpu(candidates), "{auto:?}");
     }

@@ -4,7 +4,7 @@ mod common;
 
 use cbwk_gpu::config::Study;
 use cbwk_gpu::dp::cpu::Cpu;
-use cbwk_gpu::experiment::{self, Purpose, Record, Streams};
+use cbwk_gpu::experiment::{self, Purpose, Streams};
 use cbwk_gpu::learner::{Labeled, Learner, LearnerError, LearnerSettings, LearnerState, Offer};
 use cbwk_gpu::oracle::{Armed, Logistic, LogisticParameters, Oracle};
 use cbwk_gpu::policy::LearnerSpec;
@@ -128,13 +128,10 @@ fn a_live_learner_earns_what_the_simulation_does_and_survives_a_restart_at_every
             document.set_whole("study", "replications", 1, "--replications");
             document.set_whole("study", "episodes", 30, "--episodes");
         });
-        let mut records: Vec<Record> = Vec::new();
+        let mut records = Vec::new();
         experiment::run(&study, &mut Cpu::default(), &mut records).unwrap();
-        let simulated: Vec<f64> = records[0]
-            .episodes
-            .iter()
-            .map(|episode| episode.reward)
-            .collect();
+        let episodes = records[0].episodes.iter();
+        let simulated: Vec<f64> = episodes.map(|episode| episode.reward).collect();
         let mut played = Vec::new();
         for restart in [false, true] {
             let mut shop = Shop::new(study.clone());

@@ -5,10 +5,9 @@ mod common;
 #[path = "common/structured_problems.rs"]
 mod structured_problems;
 
-use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy, Terms};
+use cbwk_gpu::dp::cpu::{Cpu, Dense, Strategy};
 use cbwk_gpu::dp::{
-    Backend, BackendError, BoundSource, Coefficients, ContextSample, PlanRequest, Problem,
-    ValueTable,
+    Backend, BoundSource, Coefficients, ContextSample, PlanRequest, Precision, Problem, ValueTable,
 };
 use cbwk_gpu::task::{ApplicationSpec, EpisodeContexts};
 use cbwk_gpu::world::LawSpec;
@@ -33,7 +32,7 @@ fn dense(problem: Problem) -> ValueTable {
 }
 
 fn forced(strategy: Strategy) -> Cpu {
-    Cpu::new(Some(strategy), Terms::F64)
+    Cpu::new(Some(strategy), Precision::F64)
 }
 
 /// Solves by a strategy, checks that it was used, and returns the distance from the reference.
@@ -177,7 +176,7 @@ fn the_comparison_can_fail() {
     };
     let refused = forced(Strategy::AuctionEnvelope).solve(&[problem]);
     let strategy = Strategy::AuctionEnvelope;
-    assert_eq!(refused.unwrap_err(), BackendError::Structure { strategy });
+    assert_eq!(refused.unwrap_err(), strategy.refused());
 }
 
 /// A sample appended to row by row plans as one made of all rows at once: the sums are those of the same thetas.

@@ -5,9 +5,9 @@ mod common;
 #[path = "common/structured_problems.rs"]
 mod structured_problems;
 
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
 use cbwk_gpu::dp::{
-    Backend, BackendError, BoundSource, ContextSample, PlanRequest, Problem, ValueTable,
+    Backend, BoundSource, ContextSample, PlanRequest, Precision, Problem, ValueTable,
 };
 use cbwk_gpu::task::ApplicationSpec;
 use cbwk_gpu::world::{LawSpec, World};
@@ -16,7 +16,7 @@ use rand::rngs::ChaCha8Rng;
 use structured_problems::{ActionBounds, instance};
 
 fn forced(strategy: Strategy) -> Cpu {
-    Cpu::new(Some(strategy), Terms::F64)
+    Cpu::new(Some(strategy), Precision::F64)
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn every_strategy_gives_the_same_bits_on_any_number_of_threads() {
                     budget_max: instance.task().budget_max(),
                     cap: Some(instance.task().reward_max()),
                 };
-                for terms in [Terms::F64, Terms::F32] {
+                for terms in [Precision::F64, Precision::F32] {
                     let mut cpu = Cpu::new(Some(strategy), terms);
                     all.extend(cpu.solve(&[problem, problem]).unwrap());
                 }
@@ -123,7 +123,7 @@ fn the_likely_fastest_strategy_is_chosen() {
         (Strategy::SharedEnvelope, pricing(10, 5), 7),
     ] {
         let refused = solve(&mut forced(strategy), &mut rng, &instance, rows);
-        assert_eq!(refused.unwrap_err(), BackendError::Structure { strategy });
+        assert_eq!(refused.unwrap_err(), strategy.refused());
     }
 }
 

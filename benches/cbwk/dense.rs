@@ -3,8 +3,8 @@
 
 use std::hint::black_box;
 
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, Coefficients, ContextSample, Problem};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
+use cbwk_gpu::dp::{Backend, Coefficients, ContextSample, Precision, Problem};
 use criterion::Criterion;
 
 use crate::problems::{Size, candidates_within_reach, coefficients, problem, rows};
@@ -31,7 +31,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     merged(&mut group, lines);
 }
 
-fn solver(terms: Terms) -> Cpu {
+fn solver(terms: Precision) -> Cpu {
     Cpu::new(Some(Strategy::Dense), terms)
 }
 
@@ -46,7 +46,7 @@ fn large(group: &mut Group, size: Size, threads: usize, lines: &mut Vec<String>)
     let coefficients = coefficients(&sample);
     let problem = problem(&instance, &sample, &coefficients);
     let mut times = Vec::new();
-    for (name, terms) in [("f64", Terms::F64), ("f32", Terms::F32)] {
+    for (name, terms) in [("f64", Precision::F64), ("f32", Precision::F32)] {
         let mut cpu = solver(terms);
         let best = group.best(&format!("{}/{name}", size.id()), threads, || {
             black_box(cpu.solve(&[problem]).expect("solved"));
@@ -86,7 +86,7 @@ fn small(group: &mut Group, lines: &mut Vec<String>) {
     let tables: Vec<Coefficients> = samples.iter().map(coefficients).collect();
     let zip = samples.iter().zip(&tables);
     let problems: Vec<Problem> = zip.map(|(s, t)| problem(&instance, s, t)).collect();
-    let mut cpu = solver(Terms::F64);
+    let mut cpu = solver(Precision::F64);
     let best = group.best(
         &format!("R50-{}", size.id()),
         rayon::current_num_threads(),
@@ -124,7 +124,7 @@ fn merged(group: &mut Group, lines: &mut Vec<String>) {
         let sample = ContextSample::of_rows(instance.task(), &rows, false);
         let coefficients = coefficients(&sample);
         let problem = problem(&instance, &sample, &coefficients);
-        let mut cpu = solver(Terms::F64);
+        let mut cpu = solver(Precision::F64);
         let best = group.best(&format!("{}-of-500/{name}", size.id()), 1, || {
             black_box(cpu.solve(&[problem]).expect("solved"));
         });

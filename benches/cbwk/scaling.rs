@@ -3,8 +3,8 @@
 
 use std::hint::black_box;
 
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, PlanRequest, Problem};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
+use cbwk_gpu::dp::{Backend, PlanRequest, Precision, Problem};
 use criterion::Criterion;
 
 use crate::Group;
@@ -85,7 +85,7 @@ fn dense(
         let sample = instance.law_sample(false).expect("a finite law");
         let coefficients = coefficients(&sample);
         let batch: Vec<Problem> = vec![problem(&instance, &sample, &coefficients); replications];
-        let mut cpu = Cpu::new(Some(Strategy::Dense), Terms::F64);
+        let mut cpu = Cpu::new(Some(Strategy::Dense), Precision::F64);
         let id = format!("dense-{dimension}/R{replications}-{}", size.id());
         let best = group.best(&id, 1, || {
             black_box(cpu.solve(&batch).expect("solved"));
@@ -107,7 +107,7 @@ fn auction(group: &mut Group, lines: &mut Vec<String>) {
             budget_max: instance.task().budget_max(),
             reward_max: instance.task().reward_max(),
         };
-        let mut cpu = Cpu::new(Some(Strategy::AuctionEnvelope), Terms::F64);
+        let mut cpu = Cpu::new(Some(Strategy::AuctionEnvelope), Precision::F64);
         let best = group.best(&format!("auction-envelope-S/{}", size.id()), 1, || {
             black_box(cpu.plan(&[request]).expect("planned"));
         });

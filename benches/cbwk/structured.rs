@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::{Backend, ContextSample, PlanRequest, Problem};
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
+use cbwk_gpu::dp::{Backend, ContextSample, PlanRequest, Precision, Problem};
 use cbwk_gpu::world::World;
 use criterion::Criterion;
 
@@ -107,7 +107,7 @@ fn compare(
     let mut times = Vec::new();
     let mut chosen = String::new();
     for forced in [Some(Strategy::Dense), Some(strategy), None] {
-        let mut cpu = Cpu::new(forced, Terms::F64);
+        let mut cpu = Cpu::new(forced, Precision::F64);
         let way = forced.map_or("auto", Strategy::name);
         times.extend(group.best(&format!("{name}-{}/{way}", size.id()), 1, || {
             solve(&mut cpu);

@@ -2,9 +2,19 @@
 
 use std::io::Write;
 
+#[cfg(feature = "gpu")]
 use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters};
 
+/// Says why there are none.
+#[cfg(not(feature = "gpu"))]
+pub fn devices() -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "this program was built without graphics adapters")?;
+    Ok(())
+}
+
 /// Prints what adapters there are and what `auto` makes of them.
+#[cfg(feature = "gpu")]
 pub fn devices() -> anyhow::Result<()> {
     let adapters = Adapters::find();
     let mut out = std::io::stdout().lock();
@@ -38,11 +48,12 @@ pub fn devices() -> anyhow::Result<()> {
 }
 
 /// What `--backend auto` would take, and why.
+#[cfg(feature = "gpu")]
 fn verdict<'a>(adapters: impl Iterator<Item = &'a AdapterSummary> + Clone) -> String {
     let mut usable = adapters.clone().filter(|a| a.is_worth_trying());
     if let Some(best) = usable.next() {
         return format!(
-            "--backend auto takes {} for batches that a calibration at the start finds faster there, the CPU for the others.",
+            "--backend auto takes {} for batches that a timing at the start finds faster there, the CPU for the others.",
             best.name
         );
     }
@@ -57,6 +68,7 @@ fn verdict<'a>(adapters: impl Iterator<Item = &'a AdapterSummary> + Clone) -> St
 }
 
 /// Bytes in the largest unit that divides them well.
+#[cfg(feature = "gpu")]
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_048_576 => format!("{} KiB", bytes >> 10),

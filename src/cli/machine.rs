@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use cbwk_gpu::config::{Document, nearest_preset, preset};
-use cbwk_gpu::dp::cpu::{Cpu, Strategy, Terms};
-use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu, hardware_may_exist};
-use cbwk_gpu::dp::{Auto, Backend, BackendError, ContextSample};
+#[cfg(feature = "gpu")]
+use cbwk_gpu::dp::Auto;
+use cbwk_gpu::dp::cpu::{Cpu, Strategy};
+#[cfg(feature = "gpu")]
+use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu};
+use cbwk_gpu::dp::{self, Backend, BackendError, ContextSample};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::task::Task;
 
@@ -20,7 +23,7 @@ pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {
             message: "strategies are the CPU's; found --backend gpu, accepted: auto, cpu".into(),
         }
         .into()),
-        BackendChoice::Gpu => Ok(Box::new(Gpu::open(args.adapter.as_deref(), f64)?)),
+        BackendChoice::Gpu => Ok(gpu(args, f64)?),
         BackendChoice::Auto if !forced => Ok(auto(args, f64)),
         BackendChoice::Auto | BackendChoice::Cpu => Ok(Box::new(cpu(args))),
     }
@@ -40,7 +43,7 @@ fn strategy(args: &MachineArgs) -> Option<Strategy> {
 pub fn check_strategy(args: &MachineArgs, task: &Task) -> Result<(), BackendError> {
     match strategy(args) {
         Some(strategy) if !strategy.suits(&ContextSample::new(task, false)) => {
-            Err(BackendError::Structure { strategy })
+            Err(strategy.refused())
         }
         _ => Ok(()),
     }
@@ -48,13 +51,32 @@ pub fn check_strategy(args: &MachineArgs, task: &Task) -> Result<(), BackendErro
 
 fn cpu(args: &MachineArgs) -> Cpu {
     let terms = match args.precision {
-        Some(Precision::F32) => Terms::F32,
-        Some(Precision::F64) | None => Terms::F64,
+        Some(Precision::F32) => dp::Precision::F32,
+        Some(Precision::F64) | None => dp::Precision::F64,
     };
     Cpu::new(strategy(args), terms)
 }
 
+#[cfg(feature = "gpu")]
+fn gpu(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+    Ok(Box::new(Gpu::open(args.adapter.as_deref(), f64)?))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpu(_args: &MachineArgs, _f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+    Err(BackendError::Unavailable {
+        backend: "gpu".into(),
+        reason: "this program was built without graphics adapters".into(),
+    })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn auto(args: &MachineArgs, _f64: bool) -> Box<dyn Backend> {
+    Box::new(cpu(args))
+}
+
 /// A real GPU beside the CPU, where there is one; software adapters never.
+#[cfg(feature = "gpu")]
 fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     if !hardware_may_exist() {
         return Box::new(cpu(args));
@@ -77,7 +99,7 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
         let gpu = Gpu::open_adapter(summary, &adapter, f64)?;
         let quiet = args.quiet;
         let warn = move |text: &str| warning(quiet, text);
-        Auto::calibrated(Box::new(cpu(args)), Box::new(gpu), warn)
+        Auto::measured(Box::new(cpu(args)), Box::new(gpu), warn)
     };
     match open() {
         Ok(auto) => Box::new(auto),
@@ -88,6 +110,21 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     }
 }
 
+#[cfg(feature = "gpu")]
+/// Whether the system shows a graphics processor at all. Asking Vulkan takes longer, and some drivers talk to the
+/// terminal when asked.
+fn hardware_may_exist() -> bool {
+    let nodes = [
+        "/dev/dri",
+        "/dev/nvidiactl",
+        "/dev/dxg",
+        "/dev/kgsl-3d0",
+        "/dev/mali0",
+    ];
+    !cfg!(target_os = "linux") || nodes.iter().any(|node| Path::new(node).exists())
+}
+
+#[cfg(feature = "gpu")]
 #[expect(clippy::print_stderr, reason = "warnings go to standard error")]
 fn warning(quiet: bool, text: &str) {
     if !quiet {

@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod devices;
+mod failure;
 mod fit;
 mod import;
 mod machine;
@@ -20,8 +21,6 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use cbwk_gpu::config::{PRESETS, Study, preset};
-use cbwk_gpu::dp::BackendError;
-use cbwk_gpu::error::{InputError, OutputError};
 
 /// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
 /// backend cannot run here.
@@ -43,8 +42,8 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(exit_code(&error))
+            eprintln!("error: {}", failure::in_words(&error));
+            ExitCode::from(failure::exit_code(&error))
         }
     }
 }
@@ -97,18 +96,4 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-}
-
-fn exit_code(error: &anyhow::Error) -> u8 {
-    let wrong_place = error
-        .downcast_ref()
-        .is_some_and(OutputError::is_wrong_input);
-    let wrong_strategy = matches!(error.downcast_ref(), Some(BackendError::Structure { .. }));
-    if error.is::<InputError>() || wrong_place || wrong_strategy {
-        2
-    } else if error.is::<BackendError>() {
-        3
-    } else {
-        1
-    }
 }

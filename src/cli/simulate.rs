@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::{Format, MachineArgs, SimulateArgs};
+use super::failure::Ended;
 use super::{machine, sweep};
 use cbwk_gpu::config::{Document, Study, StudyFile, Sweep};
 use cbwk_gpu::dp::{Backend, BackendError};
@@ -118,8 +119,8 @@ impl Watcher {
     fn explain(&self, error: RunError) -> anyhow::Error {
         match error {
             RunError::Backend(error @ BackendError::Structure { .. }) => error.into(),
-            RunError::Backend(error) => anyhow::Error::from(BackendError::Ended {
-                reason: error.to_string(),
+            RunError::Backend(error) => anyhow::Error::from(Ended {
+                reason: error,
                 finished: self.episodes.partial().display().to_string(),
             }),
             RunError::Sink(error) => match error.downcast::<OutputError>() {

@@ -1,4 +1,5 @@
-//! `--backend auto`: the GPU where it gains, the CPU elsewhere, and the CPU for good once the GPU has failed.
+//! The GPU where it gains, the CPU elsewhere; the CPU for good once the GPU has failed, and for a single batch whose
+//! tables or magnitudes the GPU gets wrong.
 //!
 //! The rule: both backends solve two problems of the same shape and different size before the study starts; a straight
 //! line, seconds = overhead + candidates / rate, is drawn through the two times of each; a batch goes to the GPU where
@@ -6,8 +7,10 @@
 
 use std::time::Instant;
 
-use super::calibration::probe;
-use super::{Backend, BackendError, Coefficients, PlanRequest, Plans, Problem, Report, ValueTable};
+use super::timing::probe;
+use super::{
+    Backend, BackendError, Coefficients, PlanRequest, Plans, Problem, RawTable, Report, ValueTable,
+};
 
 /// Seconds as a line in the number of candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +60,11 @@ impl CostLine {
     }
 }
 
+/// The size of a batch.
+fn candidates(batch: &[Problem]) -> u64 {
+    batch.iter().map(Problem::candidates).sum()
+}
+
 /// Two backends and the lines that choose between them.
 pub struct Auto {
     cpu: Box<dyn Backend>,
@@ -64,6 +72,7 @@ pub struct Auto {
     cpu_line: CostLine,
     gpu_line: CostLine,
     gpu_failed: bool,
+    warned_of_batch: bool,
     gpu_used: bool,
     warn: Box<dyn FnMut(&str) + Send>,
 }
@@ -79,7 +88,8 @@ impl std::fmt::Debug for Auto {
 }
 
 impl Auto {
-    /// Chooses between two backends by their measured lines; `warn` is told once if the GPU fails.
+    /// Chooses between two backends by their measured lines; `warn` is told once if the GPU fails, and once of the first
+    /// batch that it cannot do.
     pub fn new(
         cpu: (Box<dyn Backend>, CostLine),
         gpu: (Box<dyn Backend>, CostLine),
@@ -91,13 +101,14 @@ impl Auto {
             cpu_line: cpu.1,
             gpu_line: gpu.1,
             gpu_failed: false,
+            warned_of_batch: false,
             gpu_used: false,
             warn: Box::new(warn),
         }
     }
 
     /// Measures both backends first.
-    pub fn calibrated(
+    pub fn measured(
         mut cpu: Box<dyn Backend>,
         mut gpu: Box<dyn Backend>,
         warn: impl FnMut(&str) + Send + 'static,
@@ -109,7 +120,8 @@ impl Auto {
         Ok(Self::new((cpu, lines.0), (gpu, lines.1), warn))
     }
 
-    /// Lets the better backend do the work; if the GPU fails, the CPU does it, now and from now on.
+    /// Lets the better backend do the work. If the GPU fails, the CPU does it, now and from now on; what is wrong with one
+    /// batch alone costs the GPU no more than that batch.
     fn choose<T>(
         &mut self,
         candidates: u64,
@@ -121,6 +133,11 @@ impl Auto {
                     self.gpu_used = true;
                     return Ok(done);
                 }
+                Err(error) if error.concerns_batch_alone() => {
+                    if !std::mem::replace(&mut self.warned_of_batch, true) {
+                        (self.warn)(&format!("{error}; such batches are solved on the CPU"));
+                    }
+                }
                 Err(error) => {
                     self.gpu_failed = true;
                     (self.warn)(&format!("{error}; continuing on the CPU"));
@@ -128,6 +145,20 @@ impl Auto {
             }
         }
         work(self.cpu.as_mut())
+    }
+
+    /// The same for requests; a shortcut of the CPU comes first.
+    fn choose_plan<T>(
+        &mut self,
+        requests: &[PlanRequest],
+        work: impl Fn(&mut dyn Backend) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
+        if self.cpu.has_shortcut(requests) {
+            return work(self.cpu.as_mut());
+        }
+        let none = Coefficients::default();
+        let problems: Vec<Problem> = requests.iter().map(|r| r.with(&none)).collect();
+        self.choose(candidates(&problems), work)
     }
 
     /// Whether a batch of so many candidates goes to the GPU.
@@ -142,18 +173,20 @@ impl Backend for Auto {
         "auto"
     }
 
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
+        self.choose(candidates(batch), |backend| backend.solve_raw(batch))
+    }
+
+    fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
+        self.choose_plan(requests, |backend| backend.plan_raw(requests))
+    }
+
     fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
-        let candidates = batch.iter().map(Problem::candidates).sum();
-        self.choose(candidates, |backend| backend.solve(batch))
+        self.choose(candidates(batch), |backend| backend.solve(batch))
     }
 
     fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
-        if self.cpu.has_shortcut(requests) {
-            return self.cpu.plan(requests);
-        }
-        let none = Coefficients::default();
-        let candidates = requests.iter().map(|r| r.with(&none).candidates()).sum();
-        self.choose(candidates, |backend| backend.plan(requests))
+        self.choose_plan(requests, |backend| backend.plan(requests))
     }
 
     fn report(&self) -> Report {

@@ -1,52 +1,55 @@
-//! What a solver of Optimistic-DP must do.
+//! What a solver of Optimistic-DP must do. Nothing here knows of any solver.
 
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-use thiserror::Error;
+use super::problem::evaluate_bounds;
+use super::{BackendError, PlanRequest, Problem, RawTable, Report, ValueTable};
 
-use super::cpu::Strategy;
-use super::gpu::Traffic;
-use super::{Coefficients, PlanRequest, Problem, ValueTable};
-
-/// A solver of batches of problems, one per replication, of the same shape or not.
+/// A solver of batches of problems, one per replication, of the same shape or not. A solver makes raw tables; `solve` and
+/// `plan` hand out checked ones.
 pub trait Backend: Send {
     /// A short name for reports, such as `cpu`.
     fn name(&self) -> &'static str;
 
-    /// Value tables of all problems, in their order.
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError>;
+    /// The tables of all problems as computed, in their order. Coefficients that are not finite numbers are refused, for a
+    /// comparison would drop them without a word.
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError>;
 
-    /// Plans for fitted oracles: their bounds are evaluated on the CPU, the problems solved as one batch. Backends that
-    /// can evaluate bounds themselves do so.
-    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
-        self.plan_with_tables(requests)
+    /// The tables of all requests as computed. By default the fitted oracles' bounds are evaluated on the CPU and the
+    /// problems solved as one batch; backends that can evaluate bounds themselves do so.
+    fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
+        let start = Instant::now();
+        let mut coefficients = Vec::new();
+        evaluate_bounds(requests, &mut coefficients);
+        let bounds = start.elapsed();
+        let problems = requests.iter().zip(&coefficients);
+        let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
+        Ok(Plans {
+            tables: self.solve_raw(&problems)?,
+            bounds,
+        })
     }
 
-    /// The common way: bounds on the CPU, in parallel, then `solve`.
-    fn plan_with_tables(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
-        let start = Instant::now();
-        let evaluate = |request: &PlanRequest| {
-            let mut coefficients = Coefficients::default();
-            request.source.fill(request.sample, &mut coefficients);
-            coefficients
-        };
-        let coefficients: Vec<Coefficients> = requests.par_iter().map(evaluate).collect();
-        let bounds = start.elapsed();
-        let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
-        let problems: Vec<Problem> = requests.iter().zip(&coefficients).map(with).collect();
+    /// Value tables of all problems, in their order.
+    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
+        check_tables(self.name(), self.solve_raw(batch)?)
+    }
+
+    /// Value tables for fitted oracles, in the order of the requests.
+    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
+        let Plans { tables, bounds } = self.plan_raw(requests)?;
         Ok(Plans {
-            tables: self.solve(&problems)?,
+            tables: check_tables(self.name(), tables)?,
             bounds,
         })
     }
 
     /// Whether the backend solves these requests by a way that does not pass over all contexts.
-    fn has_shortcut(&self, _requests: &[PlanRequest]) -> bool {
+    fn has_shortcut(&mut self, _requests: &[PlanRequest]) -> bool {
         false
     }
 
-    /// What did the work, for `run.json`.
+    /// What did the work.
     fn report(&self) -> Report {
         Report {
             backend: self.name().into(),
@@ -56,91 +59,20 @@ pub trait Backend: Send {
     }
 }
 
-/// The tables of a batch of requests.
+/// The tables of a batch of requests: checked ones, or as computed.
 #[derive(Debug)]
-pub struct Plans {
+pub struct Plans<T = ValueTable> {
     /// One per request, in their order.
-    pub tables: Vec<ValueTable>,
+    pub tables: Vec<T>,
     /// The part of the time that went into evaluating bounds on the CPU.
     pub bounds: Duration,
 }
 
-/// What did the work.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// `cpu` or `gpu`.
-    pub backend: String,
-    /// `f64` or `f32`.
-    pub precision: String,
-    /// The CPU's strategies by name, and how many plans each has made.
-    pub strategies: Vec<(String, u64)>,
-    /// Name of the adapter, where there is one.
-    pub adapter: Option<String>,
-    /// Its driver.
-    pub driver: Option<String>,
-    /// What was moved to and from it.
-    pub traffic: Option<Traffic>,
-}
-
-/// Why a backend cannot do its work (layer: dp).
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum BackendError {
-    /// The backend that was asked for cannot run here.
-    #[error("backend {backend} cannot run here: {reason}")]
-    Unavailable {
-        /// The backend asked for.
-        backend: String,
-        /// The reason.
-        reason: String,
-    },
-    /// The problem does not fit.
-    #[error("{what} needs {bytes} where the adapter allows {limit}; reduce {reduce}")]
-    TooLarge {
-        /// What is too large.
-        what: String,
-        /// How large it is.
-        bytes: u64,
-        /// How large it may be.
-        limit: u64,
-        /// What to reduce.
-        reduce: String,
-    },
-    /// The device is gone.
-    #[error("the graphics device was lost: {reason}")]
-    Lost {
-        /// The driver's words.
-        reason: String,
-    },
-    /// The device did not answer in time.
-    #[error("the graphics device did not answer within {seconds:.0} s")]
-    Timeout {
-        /// How long it was waited for.
-        seconds: f64,
-    },
-    /// The device has no memory left.
-    #[error("the graphics device is out of memory: {reason}")]
-    OutOfMemory {
-        /// The driver's words.
-        reason: String,
-    },
-    /// The device or its interface refused a command.
-    #[error("the graphics device refused a command: {reason}")]
-    Rejected {
-        /// The interface's words.
-        reason: String,
-    },
-    /// A strategy was asked for that the problem's structure does not allow.
-    #[error("--strategy {strategy} needs {}", .strategy.needs())]
-    Structure {
-        /// The strategy.
-        strategy: Strategy,
-    },
-    /// A study ended early.
-    #[error("{reason}; finished waves are in {finished}")]
-    Ended {
-        /// What happened.
-        reason: String,
-        /// The file with what is finished.
-        finished: String,
-    },
+fn check_tables(
+    backend: &'static str,
+    tables: Vec<RawTable>,
+) -> Result<Vec<ValueTable>, BackendError> {
+    let check =
+        |raw| ValueTable::checked(raw).map_err(|error| BackendError::Table { backend, error });
+    tables.into_iter().map(check).collect()
 }

@@ -2,19 +2,23 @@
 
 mod auto;
 mod backend;
-mod calibration;
 pub mod cpu;
+mod error;
 pub mod gpu;
 mod problem;
+mod raw_table;
+mod report;
 mod sample;
-mod sorted_thetas;
 mod table;
+mod timing;
 mod weighted_entries;
 
 pub use auto::{Auto, CostLine};
-pub use backend::{Backend, BackendError, Plans, Report};
+pub use backend::{Backend, Plans};
+pub use error::BackendError;
 pub use problem::{BoundParameters, BoundSource, Coefficients, Link, PlanRequest, Problem};
+pub use raw_table::{Precision, RawTable};
+pub use report::{Report, Traffic};
 pub use sample::{ContextSample, RowEntry};
-pub use sorted_thetas::{Above, SortedThetas};
-pub use table::ValueTable;
+pub use table::{TableError, ValueTable};
 pub use weighted_entries::WeightedEntries;

@@ -1,7 +1,9 @@
 //! One Optimistic-DP problem: a sample of contexts, and for each (context, action) the two numbers the backward
 //! induction needs. All arrays are flat, `actions` numbers per entry of the sample.
 
-use super::ContextSample;
+use rayon::prelude::*;
+
+use super::{BackendError, ContextSample};
 
 /// Coefficients of every (entry, action) of a sample.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +22,20 @@ impl Coefficients {
             (ucb * reward, lcb)
         } else {
             (0.0, 0.0)
+        }
+    }
+
+    /// Refuses what is not a finite number.
+    pub fn check(&self, actions: usize) -> Result<(), BackendError> {
+        let wrong = |(gain, lcb): (&f64, &f64)| !gain.is_finite() || !lcb.is_finite();
+        match self.gain.iter().zip(&self.lcb).position(wrong) {
+            None => Ok(()),
+            Some(pair) => Err(BackendError::NotFinite {
+                entry: pair / actions,
+                action: pair % actions + 1,
+                gain: self.gain[pair],
+                lcb: self.lcb[pair],
+            }),
         }
     }
 
@@ -133,4 +149,12 @@ impl PlanRequest<'_> {
             cap: Some(self.reward_max),
         }
     }
+}
+
+/// Evaluates the bounds of all requests on the CPU, in parallel; `coefficients` may hold those of earlier ones, because
+/// fresh memory costs more than filling it.
+pub(super) fn evaluate_bounds(requests: &[PlanRequest], coefficients: &mut Vec<Coefficients>) {
+    coefficients.resize_with(requests.len(), Coefficients::default);
+    let fills = requests.par_iter().zip(coefficients);
+    fills.for_each(|(request, into)| request.source.fill(request.sample, into));
 }

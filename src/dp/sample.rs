@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{SortedThetas, WeightedEntries};
+use super::WeightedEntries;
 use crate::task::{Context, ContextRows, Task};
 
 /// Weighted contexts per step, in flat arrays. It only grows.
@@ -21,7 +21,9 @@ pub struct ContextSample {
     features: Vec<f64>,
     steps: Vec<u32>,
     points: Vec<Option<u32>>,
+    largest_features: Vec<f64>,
     rewards: Vec<f64>,
+    largest_reward: f64,
     cost_rows: Vec<u32>,
     distinct_costs: Vec<u32>,
     entry_of: HashMap<(u32, u32), u32>,
@@ -59,7 +61,7 @@ impl ContextSample {
             false => Vec::new(),
         };
         Self {
-            lists: vec![WeightedEntries::for_bids(&bids); horizon],
+            lists: vec![WeightedEntries::default(); horizon],
             bids,
             unit_cost: application.cost_max() == 1,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -69,7 +71,9 @@ impl ContextSample {
             features: Vec::new(),
             steps: Vec::new(),
             points: Vec::new(),
+            largest_features: vec![0.0; task.dimension()],
             rewards: Vec::new(),
+            largest_reward: 0.0,
             cost_rows: Vec::new(),
             distinct_costs: Vec::new(),
             entry_of: HashMap::new(),
@@ -89,7 +93,7 @@ impl ContextSample {
         for (step, &first) in alike.iter().enumerate() {
             if first == step {
                 sample.list_of_step[step] = sample.lists.len();
-                sample.lists.push(WeightedEntries::for_bids(&sample.bids));
+                sample.lists.push(WeightedEntries::default());
             } else {
                 sample.list_of_step[step] = sample.list_of_step[first];
             }
@@ -106,9 +110,8 @@ impl ContextSample {
         for (context, weight) in contexts {
             let entry = self.entry(task, &context);
             let list = self.list_of_step[context.step];
-            self.add(list, entry, weight, context.point.is_some());
+            self.lists[list].add(entry, weight, context.point.is_some());
         }
-        self.settle();
     }
 
     /// Rows from a file or drawn from the law.
@@ -126,22 +129,16 @@ impl ContextSample {
                 let features = rows.get(row, step)?;
                 Some(task.context(step, features))
             });
-            self.append_row(task, contexts);
+            self.append(task, contexts);
         }
-        self.settle();
     }
 
     /// Appends one row: the contexts that arrived in one episode.
     pub fn append<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
-        self.append_row(task, contexts);
-        self.settle();
-    }
-
-    fn append_row<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
             let entry = self.entry(task, &context);
             let list = self.list_of_step[context.step];
-            let place = self.add(list, entry, 1.0, context.point.is_some());
+            let place = self.lists[list].add(entry, 1.0, context.point.is_some());
             self.row_entries.push(RowEntry {
                 step: context.step as u32,
                 place,
@@ -150,23 +147,6 @@ impl ContextSample {
         }
         self.row_ends.push(self.row_entries.len());
         self.total += 1.0;
-    }
-
-    fn add(&mut self, list: usize, entry: u32, weight: f64, may_repeat: bool) -> u32 {
-        let list = &mut self.lists[list];
-        if let Some(thetas) = &mut list.thetas {
-            thetas.push(self.features[entry as usize * self.dimension], weight);
-        }
-        list.add(entry, weight, may_repeat)
-    }
-
-    /// Puts thetas that are new in order.
-    fn settle(&mut self) {
-        let thetas = self
-            .lists
-            .iter_mut()
-            .filter_map(|list| list.thetas.as_mut());
-        thetas.for_each(SortedThetas::settle);
     }
 
     /// A number no other sample has.
@@ -210,10 +190,15 @@ impl ContextSample {
             }
         }
         self.features.extend_from_slice(context.features);
+        for (largest, x) in self.largest_features.iter_mut().zip(context.features) {
+            *largest = largest.max(x.abs());
+        }
         self.steps.push(context.step as u32);
         self.points.push(context.point);
         for action in 1..=self.actions {
-            self.rewards.push(task.reward(context, action));
+            let reward = task.reward(context, action);
+            self.largest_reward = self.largest_reward.max(reward);
+            self.rewards.push(reward);
             let cost = task.cost(context, action);
             let row = match self.distinct_costs.iter().position(|c| *c == cost) {
                 Some(row) => row,
@@ -300,6 +285,16 @@ impl ContextSample {
     /// The features of neighbouring entries, entry by entry.
     pub fn features_of(&self, entries: Range<usize>) -> &[f64] {
         &self.features[entries.start * self.dimension..entries.end * self.dimension]
+    }
+
+    /// The largest magnitude of each feature so far.
+    pub fn largest_features(&self) -> &[f64] {
+        &self.largest_features
+    }
+
+    /// The largest reward so far, 0 where none is positive.
+    pub fn largest_reward(&self) -> f64 {
+        self.largest_reward
     }
 
     /// r of all entries, `actions()` per entry; negative means infeasible.

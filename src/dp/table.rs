@@ -1,11 +1,62 @@
-//! The value-to-go table u_hat[h][b], h in 1..=H+1, b in 0..=budget_max (0-based h inside).
+//! The value-to-go table u_hat[h][b], h in 1..=H+1, b in 0..=budget_max (0-based h inside), and the one way a backend's
+//! numbers become one.
 
-/// Values for every step and budget; the row after the last step is zero.
+use thiserror::Error;
+
+use super::RawTable;
+
+/// Values for every step and budget; the row after the last step is zero. All are finite, not negative, and never fall in
+/// b (Lemma 1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueTable {
     horizon: usize,
     width: usize,
     values: Vec<f64>,
+}
+
+/// A value that no correct backend computes; steps are 1-based, as in the paper.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum TableError {
+    /// Not a number.
+    #[error("the value at step {step} with budget {budget} is not a number")]
+    NotANumber {
+        /// Step.
+        step: usize,
+        /// Budget.
+        budget: usize,
+    },
+    /// More than the backend's numbers hold.
+    #[error("the value at step {step} with budget {budget} is larger than the backend's numbers")]
+    Overflow {
+        /// Step.
+        step: usize,
+        /// Budget.
+        budget: usize,
+    },
+    /// Below the value of doing nothing.
+    #[error("the value at step {step} with budget {budget} is negative: {value:e}")]
+    Negative {
+        /// Step.
+        step: usize,
+        /// Budget.
+        budget: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Below the value of a smaller budget, by more than rounding explains.
+    #[error(
+        "the value at step {step} falls by {by:e} at budget {budget}, where rounding explains {allowed:e}"
+    )]
+    Falls {
+        /// Step.
+        step: usize,
+        /// Budget.
+        budget: usize,
+        /// By how much.
+        by: f64,
+        /// What rounding explains.
+        allowed: f64,
+    },
 }
 
 impl ValueTable {
@@ -31,6 +82,34 @@ impl ValueTable {
         })
     }
 
+    /// The table of a backend's numbers, where they can be a table: finite, and neither negative nor falling in b by more
+    /// than [`RawTable::rounding`]. What lies within is smoothed out, so that values never fall.
+    pub fn checked(mut raw: RawTable) -> Result<Self, TableError> {
+        let (horizon, width) = (raw.horizon(), raw.width);
+        let rounding: Vec<f64> = (0..width).map(|b| raw.rounding(b)).collect();
+        for h in 0..horizon {
+            let mut previous = 0.0;
+            for (budget, value) in raw.row_mut(h).iter_mut().enumerate() {
+                // The usual case, and false for NaN.
+                if *value >= previous && *value < f64::INFINITY {
+                    previous = *value;
+                } else if *value >= previous - rounding[budget] && *value < f64::INFINITY {
+                    *value = previous;
+                } else {
+                    let allowed = rounding[budget];
+                    return Err(TableError::of(h + 1, budget, *value, previous, allowed));
+                }
+            }
+        }
+        let mut values = raw.values;
+        values.resize((horizon + 1) * width, 0.0);
+        Ok(Self {
+            horizon,
+            width,
+            values,
+        })
+    }
+
     /// H.
     pub fn horizon(&self) -> usize {
         self.horizon
@@ -50,20 +129,76 @@ impl ValueTable {
     pub fn start(&self, b: u32) -> f64 {
         self.row(0)[b as usize]
     }
+}
 
-    /// Sets row `h`; rounding that would make values fall in b is smoothed out (Lemma 1).
-    pub(super) fn fill_monotone(&mut self, h: usize, values: impl Iterator<Item = f64>) {
-        let row = &mut self.values[h * self.width..(h + 1) * self.width];
-        let mut previous = 0.0f64;
-        for (slot, value) in row.iter_mut().zip(values) {
-            previous = previous.max(value);
-            *slot = previous;
+impl TableError {
+    fn of(step: usize, budget: usize, value: f64, previous: f64, allowed: f64) -> Self {
+        if value.is_nan() {
+            Self::NotANumber { step, budget }
+        } else if value == f64::INFINITY {
+            Self::Overflow { step, budget }
+        } else if value < -allowed {
+            Self::Negative {
+                step,
+                budget,
+                value,
+            }
+        } else {
+            Self::Falls {
+                step,
+                budget,
+                by: previous - value,
+                allowed,
+            }
         }
     }
+}
 
-    /// Row `h` to be written, and row `h + 1`.
-    pub(super) fn step(&mut self, h: usize) -> (&mut [f64], &[f64]) {
-        let (head, tail) = self.values.split_at_mut((h + 1) * self.width);
-        (&mut head[h * self.width..], &tail[..self.width])
+#[cfg(test)]
+mod tests {
+    use super::{TableError, ValueTable};
+    use crate::dp::{Precision, RawTable};
+
+    fn table(precision: Precision, row: &[f64]) -> Result<ValueTable, TableError> {
+        let mut raw = RawTable::zeros(2, row.len() as u32 - 1, precision, 1.0);
+        raw.row_mut(0).copy_from_slice(row);
+        ValueTable::checked(raw)
+    }
+
+    /// Two steps, r_max = 1: at budget 2 the tolerance is that of two units.
+    #[test]
+    fn what_rounding_explains_is_smoothed_and_all_else_is_an_error() {
+        for precision in [Precision::F64, Precision::F32] {
+            let allowed = 2.0 * precision.tolerance();
+            let below = 1.0 - 0.9 * allowed;
+            let smoothed = table(precision, &[-0.0, 1.0, below, 1.5]).unwrap();
+            assert_eq!(smoothed.row(0), [0.0, 1.0, 1.0, 1.5]);
+            assert_eq!(smoothed.row(2), [0.0; 4]);
+            let (step, budget) = (1, 2);
+            let found = table(precision, &[0.0, 1.0, 1.0 - 1.1 * allowed]);
+            assert!(
+                matches!(
+                    found,
+                    Err(TableError::Falls {
+                        step: 1,
+                        budget: 2,
+                        ..
+                    })
+                ),
+                "{found:?}"
+            );
+            // A slow fall is one all the same: values are held against the largest so far.
+            let falling = [0.0, 1.0, below, 1.0 - 1.8 * allowed];
+            assert!(table(precision, &falling).is_err());
+            let found = table(precision, &[0.0, 0.0, -1.1 * allowed]);
+            assert!(matches!(found, Err(TableError::Negative { budget: 2, .. })));
+            assert!(table(precision, &[-1e-300, 0.0, 0.0]).is_err());
+            let found = table(precision, &[0.0, 0.0, f64::NAN]);
+            assert_eq!(found, Err(TableError::NotANumber { step, budget }));
+            let found = table(precision, &[0.0, 0.0, f64::INFINITY]);
+            assert_eq!(found, Err(TableError::Overflow { step, budget }));
+            let found = table(precision, &[0.0, 0.0, f64::NEG_INFINITY]);
+            assert!(matches!(found, Err(TableError::Negative { budget: 2, .. })));
+        }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::SortedThetas;
-
 /// The contexts of one step: entries of the sample and their weights (counts, or probabilities).
 #[derive(Debug, Clone, Default)]
 pub struct WeightedEntries {
@@ -11,20 +9,10 @@ pub struct WeightedEntries {
     pub entries: Vec<u32>,
     /// Weights, divided by [`super::ContextSample::total`] to become probabilities.
     pub weights: Vec<f64>,
-    /// The contexts' thetas in order, where they are private values of an auction.
-    pub thetas: Option<SortedThetas>,
     place: HashMap<u32, u32>,
 }
 
 impl WeightedEntries {
-    /// An empty list; with bids, thetas are kept in order from the smallest of them on.
-    pub(super) fn for_bids(bids: &[f64]) -> Self {
-        Self {
-            thetas: bids.iter().copied().reduce(f64::min).map(SortedThetas::new),
-            ..Self::default()
-        }
-    }
-
     /// Adds weight to an entry, in a new place or its old one; returns the place.
     pub(super) fn add(&mut self, entry: u32, weight: f64, may_repeat: bool) -> u32 {
         let next = self.entries.len() as u32;

@@ -78,7 +78,7 @@ pub fn run(
         delta: study.delta,
         episodes: study.episodes,
     };
-    let budgets = study.world.budgets();
+    let budgets = world.budgets();
     let budgets = budgets.sequence(study.episodes, &mut streams.of_study(Purpose::Budgets));
     let yardstick = Yardstick {
         opt: budgets.iter().map(|&b| optimum.table.start(b)).collect(),
@@ -88,7 +88,7 @@ pub fn run(
     for (number, policy) in study.policies.iter().enumerate() {
         let start = Instant::now();
         let mut tally = Tally::new(study, &yardstick);
-        let mut survey = OfferSurvey::new(&study.world, &streams);
+        let mut survey = OfferSurvey::new(world, &streams);
         let per_wave = wave_size(study, policy);
         for first in (0..study.replications).step_by(per_wave) {
             let wave = first..(first + per_wave).min(study.replications);
@@ -132,9 +132,8 @@ fn wave_size(study: &Study, policy: &NamedPolicy) -> usize {
 /// What a replication holds by its end, its outcomes included.
 fn bytes_per_replication(study: &Study, policy: &NamedPolicy) -> usize {
     let outcomes = study.episodes.saturating_mul(size_of::<EpisodeOutcome>());
-    let own = policy
-        .maker
-        .bytes_per_replication(study.world.task(), study.episodes);
+    let task = study.world.task();
+    let own = policy.maker.bytes_per_replication(task, study.episodes);
     own.saturating_add(outcomes)
 }
 

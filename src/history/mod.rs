@@ -7,6 +7,7 @@ pub mod fit;
 mod import;
 mod law;
 mod log;
+pub mod plan;
 mod raw;
 mod task_file;
 

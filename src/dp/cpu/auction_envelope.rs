@@ -13,7 +13,9 @@
 use rayon::prelude::*;
 
 use super::induction::{Setting, backward_induction};
-use crate::dp::{ContextSample, Problem, SortedThetas, ValueTable};
+use super::sorted_thetas::SortedThetas;
+use super::theta_index::ThetaIndex;
+use crate::dp::{ContextSample, Precision, Problem, RawTable};
 
 /// Budgets per task where a step is spread over threads.
 const BUDGETS_PER_TASK: usize = 64;
@@ -41,14 +43,12 @@ struct Line {
     drop: f64,
 }
 
-/// The table of an auction; the setting's sample must be one.
-pub(super) fn solve(setting: Setting, bounds: &ActionBounds) -> ValueTable {
+/// The table of an auction; the setting's sample must be one, and `index` its own.
+pub(super) fn solve(setting: Setting, bounds: &ActionBounds, index: &ThetaIndex) -> RawTable {
     let sample = setting.sample;
     let mut bids = sorted_bids(sample, bounds, 0);
-    backward_induction(setting, |h, next, sums| {
-        let Some(thetas) = &sample.step(h).thetas else {
-            return;
-        };
+    backward_induction(setting, Precision::F64, |h, next, sums| {
+        let thetas = index.step(sample, h);
         if bounds.by_step {
             bids = sorted_bids(sample, bounds, h);
         }

@@ -9,7 +9,7 @@
 
 use rayon::prelude::*;
 
-use crate::dp::Problem;
+use crate::dp::{BackendError, Problem};
 
 /// Entries per task.
 const CHUNK: usize = 512;
@@ -32,38 +32,42 @@ pub(super) struct Corners {
 
 impl Corners {
     /// The envelopes of a problem with unit cost.
-    pub fn of(problem: &Problem) -> Self {
+    pub fn of(problem: &Problem) -> Result<Self, BackendError> {
         let actions = problem.sample.actions();
         let coefficients = problem.coefficients;
         let gains = coefficients.gain.par_chunks(CHUNK * actions);
         let lcbs = coefficients.lcb.par_chunks(CHUNK * actions);
-        let parts: Vec<(Vec<Corner>, Vec<u32>)> = gains
+        let parts: Vec<(Vec<Corner>, Vec<u32>, bool)> = gains
             .zip(lcbs)
             .map(|(gains, lcbs)| {
                 let mut walk = Walk::new(actions);
                 let (mut flat, mut ends) = (Vec::new(), Vec::new());
+                let mut finite = true;
                 let gains = gains.chunks(LANES * actions);
                 for (gains, lcbs) in gains.zip(lcbs.chunks(LANES * actions)) {
                     walk.take(gains, lcbs);
-                    follow_envelopes(&mut walk);
+                    finite &= follow_envelopes(&mut walk);
                     for corners in &walk.corners[..gains.len() / actions] {
                         flat.extend_from_slice(corners);
                         ends.push(flat.len() as u32);
                     }
                 }
-                (flat, ends)
+                (flat, ends, finite)
             })
             .collect();
+        if !parts.iter().all(|part| part.2) {
+            coefficients.check(actions)?;
+        }
         let mut all = Self {
             flat: Vec::with_capacity(parts.iter().map(|part| part.0.len()).sum()),
             ends: vec![0],
         };
-        for (flat, ends) in parts {
+        for (flat, ends, _) in parts {
             let start = all.flat.len() as u32;
             all.flat.extend(flat);
             all.ends.extend(ends.iter().map(|end| start + end));
         }
-        all
+        Ok(all)
     }
 
     /// The corners of an entry, in rising order of the gap.
@@ -107,16 +111,19 @@ impl Walk {
 }
 
 /// Follows each envelope from gap 0, where the largest gain is largest, to the corner at which the next line takes over,
-/// and so on to the null action or a line that is flat.
+/// and so on to the null action or a line that is flat. Returns whether all numbers seem finite: comparisons drop those
+/// that are not, the sum of all gain * lcb does not.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq",
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-fn follow_envelopes(walk: &mut Walk) {
+fn follow_envelopes(walk: &mut Walk) -> bool {
     let (mut gain, mut lcb) = ([0.0; LANES], [0.0; LANES]);
+    let mut all = [0.0; LANES];
     for (gains, lcbs) in walk.gain.iter().zip(&walk.lcb) {
         for i in 0..LANES {
+            all[i] += gains[i] * lcbs[i];
             let better = gains[i] > gain[i];
             gain[i] = if better { gains[i] } else { gain[i] };
             lcb[i] = if better { lcbs[i] } else { lcb[i] };
@@ -161,4 +168,5 @@ fn follow_envelopes(walk: &mut Walk) {
             });
         }
     }
+    all.iter().all(|sum: &f64| sum.is_finite())
 }

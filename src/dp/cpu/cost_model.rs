@@ -3,8 +3,9 @@
 
 use super::Strategy;
 use super::induction::Setting;
-use super::terms::{Terms, padded};
-use crate::dp::{SortedThetas, WeightedEntries};
+use super::terms::padded;
+use super::theta_index::ThetaIndex;
+use crate::dp::{Precision, WeightedEntries};
 
 /// One candidate of the dense solver in 64 bits, and one context more.
 const CANDIDATE: f64 = 0.105;
@@ -29,27 +30,37 @@ const SMALL: usize = 20_000;
 /// not know costs little.
 const MARGIN: f64 = 0.8;
 
-/// The strategy of least predicted time among those that suit the sample; `auction` says whether bounds are free of
-/// contexts.
-pub(super) fn fastest(setting: Setting, auction: bool, terms: Terms) -> Strategy {
+/// Whether a problem is so small that the dense solver is taken without a look at the others.
+pub(super) fn is_small(setting: Setting) -> bool {
     let sample = setting.sample;
     let contexts: usize = (0..sample.horizon())
         .map(|h| sample.step(h).entries.len())
         .sum();
-    if contexts * sample.actions() * (setting.budget_max as usize + 1) < SMALL {
+    contexts * sample.actions() * (setting.budget_max as usize + 1) < SMALL
+}
+
+/// The strategy of least predicted time among those that suit the sample; `auction` is the index of an auction whose
+/// bounds are free of contexts.
+pub(super) fn fastest(
+    setting: Setting,
+    auction: Option<&ThetaIndex>,
+    terms: Precision,
+) -> Strategy {
+    if is_small(setting) {
         return Strategy::Dense;
     }
-    let dense = nanoseconds(Strategy::Dense, setting, terms);
+    let dense = dense_nanoseconds(setting, terms);
     let mut best = (Strategy::Dense, MARGIN * dense);
     for strategy in Strategy::ALL {
-        let suits = strategy.suits(sample);
-        if strategy == Strategy::Dense
-            || !suits
-            || strategy == Strategy::AuctionEnvelope && !auction
-        {
+        if !strategy.suits(setting.sample) {
             continue;
         }
-        let predicted = nanoseconds(strategy, setting, terms);
+        let predicted = match (strategy, auction) {
+            (Strategy::Dense, _) | (Strategy::AuctionEnvelope, None) => continue,
+            (Strategy::AuctionEnvelope, Some(index)) => auction_nanoseconds(setting, index),
+            (Strategy::GapEnvelope, _) => gap_nanoseconds(setting),
+            (Strategy::SharedEnvelope, _) => shared_nanoseconds(setting),
+        };
         if predicted < best.1 {
             best = (strategy, predicted);
         }
@@ -57,46 +68,65 @@ pub(super) fn fastest(setting: Setting, auction: bool, terms: Terms) -> Strategy
     best.0
 }
 
-/// Predicted time.
-fn nanoseconds(strategy: Strategy, setting: Setting, terms: Terms) -> f64 {
+/// Lines of an envelope: most lie below the others; how many remain grows slowly.
+fn corners(setting: Setting) -> f64 {
+    1.0 + (setting.sample.actions() as f64 + 1.0).log2()
+}
+
+fn search(places: usize) -> f64 {
+    SEARCH + SEARCH_DOUBLING * (places as f64 + 1.0).log2()
+}
+
+/// The envelopes of all contexts.
+fn envelopes(setting: Setting) -> f64 {
+    let actions = setting.sample.actions() as f64;
+    setting.sample.len() as f64 * (actions * ENVELOPE_ACTION + ENVELOPE_CONTEXT)
+}
+
+/// The reach and the contexts of every step.
+fn steps<'a>(setting: Setting<'a>) -> impl Iterator<Item = (usize, &'a WeightedEntries)> {
     let sample = setting.sample;
-    let actions = sample.actions() as f64;
-    // Most lines of an envelope are below the others; how many remain grows slowly.
-    let corners = 1.0 + (actions + 1.0).log2();
-    let search = |places: usize| SEARCH + SEARCH_DOUBLING * (places as f64 + 1.0).log2();
-    let envelopes = sample.len() as f64 * (actions * ENVELOPE_ACTION + ENVELOPE_CONTEXT);
-    let steps = (0..sample.horizon()).map(|h| (setting.reach(h), sample.step(h)));
-    match strategy {
-        Strategy::Dense => steps
-            .map(|(reach, list)| {
-                let width = match terms {
-                    Terms::F64 => padded::<f64>(reach + 1) as f64,
-                    Terms::F32 => padded::<f32>(reach + 1) as f64 / 2.0,
-                };
-                list.entries.len() as f64 * (actions * width * CANDIDATE + CONTEXT)
-            })
-            .sum(),
-        Strategy::AuctionEnvelope => steps
-            .map(|(reach, list)| {
-                let thetas = list.thetas.as_ref().map_or(0, SortedThetas::len);
-                reach as f64 * (BUDGET + actions * BID + corners * search(thetas))
-            })
-            .sum(),
-        Strategy::GapEnvelope => {
-            let steps = steps.map(|(reach, list)| {
-                let places = list.entries.len() as f64 * corners * search(reach);
-                places + reach as f64 * BUDGET
-            });
-            envelopes + steps.sum::<f64>()
-        }
-        Strategy::SharedEnvelope => {
-            let all = |list: &WeightedEntries| list.entries.len() as f64 * corners;
-            let lists = sample.lists().iter();
-            let sorting: f64 = lists
-                .map(|list| all(list) * SORT_DOUBLING * (all(list) + 2.0).log2())
-                .sum();
-            let steps = steps.map(|(reach, list)| reach as f64 * search(all(list) as usize));
-            envelopes + sorting + steps.sum::<f64>()
-        }
-    }
+    (0..sample.horizon()).map(move |h| (setting.reach(h), sample.step(h)))
+}
+
+fn dense_nanoseconds(setting: Setting, terms: Precision) -> f64 {
+    let actions = setting.sample.actions() as f64;
+    steps(setting)
+        .map(|(reach, list)| {
+            let width = match terms {
+                Precision::F64 => padded::<f64>(reach + 1) as f64,
+                Precision::F32 => padded::<f32>(reach + 1) as f64 / 2.0,
+            };
+            list.entries.len() as f64 * (actions * width * CANDIDATE + CONTEXT)
+        })
+        .sum()
+}
+
+fn auction_nanoseconds(setting: Setting, index: &ThetaIndex) -> f64 {
+    let actions = setting.sample.actions() as f64;
+    (0..setting.sample.horizon())
+        .map(|h| {
+            let thetas = index.step(setting.sample, h).len();
+            let per_budget = BUDGET + actions * BID + corners(setting) * search(thetas);
+            setting.reach(h) as f64 * per_budget
+        })
+        .sum()
+}
+
+fn gap_nanoseconds(setting: Setting) -> f64 {
+    let steps = steps(setting).map(|(reach, list)| {
+        let places = list.entries.len() as f64 * corners(setting) * search(reach);
+        places + reach as f64 * BUDGET
+    });
+    envelopes(setting) + steps.sum::<f64>()
+}
+
+fn shared_nanoseconds(setting: Setting) -> f64 {
+    let all = |list: &WeightedEntries| list.entries.len() as f64 * corners(setting);
+    let lists = setting.sample.lists().iter();
+    let sorting: f64 = lists
+        .map(|list| all(list) * SORT_DOUBLING * (all(list) + 2.0).log2())
+        .sum();
+    let steps = steps(setting).map(|(reach, list)| reach as f64 * search(all(list) as usize));
+    envelopes(setting) + sorting + steps.sum::<f64>()
 }

@@ -13,12 +13,13 @@
 //! 2013 it is rounded twice, and values may differ in their last digits.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::induction::{Setting, backward_induction};
-use super::terms::{Gaps, Term, Terms, padded};
-use crate::dp::{Backend, BackendError, Problem, ValueTable, WeightedEntries};
+use super::terms::{Gaps, Term, padded};
+use crate::dp::{Backend, BackendError, Precision, Problem, RawTable, WeightedEntries};
 
 /// Contexts per partial sum: their coefficients stay in cache while all budgets pass. Part of the result's bits; not to
 /// be tuned by machine.
@@ -36,36 +37,55 @@ impl Backend for Dense {
         "cpu"
     }
 
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
-        let tables = batch.par_iter().map(|problem| solve(problem, Terms::F64));
-        Ok(tables.collect())
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
+        let tables = batch
+            .par_iter()
+            .map(|problem| solve(problem, Precision::F64));
+        tables.collect()
     }
 }
 
 /// Algorithm 2 over all candidates.
-pub(super) fn solve(problem: &Problem, terms: Terms) -> ValueTable {
-    match terms {
-        Terms::F64 => solve_in::<f64>(problem),
-        Terms::F32 => solve_in::<f32>(problem),
+pub(super) fn solve(problem: &Problem, terms: Precision) -> Result<RawTable, BackendError> {
+    if terms == Precision::F32 {
+        let gains = problem.coefficients.gain.iter().copied();
+        let largest = gains.fold(0.0, f64::max);
+        let scale = problem.cap.unwrap_or(largest);
+        // 32-bit floats must hold the rewards, with room for sums of them and for what is small beside r_max.
+        if scale >= 1e-25 && scale.max(largest) <= 1e25 {
+            let mut table = solve_in::<f32>(problem)?;
+            table.reward = scale;
+            return Ok(table);
+        }
     }
+    solve_in::<f64>(problem)
 }
 
-fn solve_in<T: Term>(problem: &Problem) -> ValueTable {
+fn solve_in<T: Term>(problem: &Problem) -> Result<RawTable, BackendError> {
     let sample = problem.sample;
     let candidates = Candidates::<T> {
         actions: sample.actions(),
         gain: T::table(&problem.coefficients.gain),
         lcb: T::table(&problem.coefficients.lcb),
         cost_rows: sample.cost_rows(),
+        suspicious: AtomicBool::new(false),
     };
     let mut gaps = Gaps::default();
     let mut partials = Vec::new();
-    backward_induction(Setting::of_problem(problem), |h, next, sums| {
+    let mut checked = vec![false; sample.lists().len()];
+    let setting = Setting::of_problem(problem);
+    let table = backward_induction(setting, T::PRECISION, |h, next, sums| {
         let width = padded::<T>(next.len());
         let gaps = gaps.fill(next, sample.distinct_costs(), width);
-        sum_gains(&candidates, sample.step(h), gaps, width, &mut partials);
+        let check = !std::mem::replace(&mut checked[sample.list_of_step(h)], true);
+        let contexts = sample.step(h);
+        sum_gains(&candidates, contexts, gaps, width, check, &mut partials);
         sums.copy_from_slice(&partials[..sums.len()]);
-    })
+    });
+    if candidates.suspicious.into_inner() {
+        problem.coefficients.check(sample.actions())?;
+    }
+    Ok(table)
 }
 
 /// The coefficients of all (entry, action).
@@ -74,6 +94,8 @@ struct Candidates<'a, T: Term> {
     gain: Cow<'a, [T]>,
     lcb: Cow<'a, [T]>,
     cost_rows: &'a [u32],
+    /// Whether some numbers seem not to be finite. Comparisons drop those; the sum of all gain * lcb does not.
+    suspicious: AtomicBool,
 }
 
 /// Sums over the contexts of a step for `width` budgets, at the front of `partials`.
@@ -82,6 +104,7 @@ fn sum_gains<T: Term>(
     contexts: &WeightedEntries,
     gaps: &[T],
     width: usize,
+    check: bool,
     partials: &mut Vec<f64>,
 ) {
     let chunks = contexts.entries.len().div_ceil(CHUNK).max(1);
@@ -94,7 +117,7 @@ fn sum_gains<T: Term>(
         let mut part = vec![T::zeroed(); width];
         for (entries, weights) in entries.zip(weights) {
             part.fill(T::zeroed());
-            add_gains(candidates, entries, weights, gaps, &mut part);
+            add_gains(candidates, entries, weights, gaps, check, &mut part);
             for (sum, part) in sums.iter_mut().zip(&part) {
                 *sum += part.wide();
             }
@@ -127,13 +150,14 @@ fn add_gains<T: Term>(
     entries: &[u32],
     weights: &[f64],
     gaps: &[T],
+    check: bool,
     sums: &mut [T],
 ) {
     // Without the instruction, fused arithmetic would be a slow call.
     if multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
-        add_tiles::<T, true>(candidates, entries, weights, gaps, sums);
+        add_tiles::<T, true>(candidates, entries, weights, gaps, check, sums);
     } else {
-        add_tiles::<T, false>(candidates, entries, weights, gaps, sums);
+        add_tiles::<T, false>(candidates, entries, weights, gaps, check, sums);
     }
 }
 
@@ -143,62 +167,90 @@ fn add_tiles<T: Term, const FUSED: bool>(
     entries: &[u32],
     weights: &[f64],
     gaps: &[T],
+    check: bool,
     sums: &mut [T],
 ) {
-    let width = sums.len();
+    let tile = Tiles {
+        candidates,
+        entries,
+        weights,
+        width: sums.len(),
+    };
     let widest = 256 / size_of::<T>();
     let mut first = 0;
-    while first < width {
-        let gaps = &gaps[first..];
-        let left = (width - first).min(widest);
-        let sums = &mut sums[first..];
-        first += match left {
-            64.. => add_tile::<T, 64, FUSED>(candidates, entries, weights, gaps, width, sums),
-            32.. => add_tile::<T, 32, FUSED>(candidates, entries, weights, gaps, width, sums),
-            16.. => add_tile::<T, 16, FUSED>(candidates, entries, weights, gaps, width, sums),
-            _ => add_tile::<T, 8, FUSED>(candidates, entries, weights, gaps, width, sums),
+    while first < tile.width {
+        let (gaps, sums) = (&gaps[first..], &mut sums[first..]);
+        // Every context is checked once, with its first budgets.
+        let check = check && first == 0;
+        first += match (sums.len().min(widest), check) {
+            (64.., false) => tile.add::<64, FUSED, false>(gaps, sums),
+            (32.., false) => tile.add::<32, FUSED, false>(gaps, sums),
+            (16.., false) => tile.add::<16, FUSED, false>(gaps, sums),
+            (_, false) => tile.add::<8, FUSED, false>(gaps, sums),
+            (64.., true) => tile.add::<64, FUSED, true>(gaps, sums),
+            (32.., true) => tile.add::<32, FUSED, true>(gaps, sums),
+            (16.., true) => tile.add::<16, FUSED, true>(gaps, sums),
+            (_, true) => tile.add::<8, FUSED, true>(gaps, sums),
         };
     }
 }
 
-/// The inner loops: one tile of budgets, some contexts, all actions. Returns the size of the tile.
-#[inline(always)]
-fn add_tile<T: Term, const TILE: usize, const FUSED: bool>(
-    candidates: &Candidates<T>,
-    entries: &[u32],
-    weights: &[f64],
-    gaps: &[T],
+/// Some contexts and all their actions.
+struct Tiles<'a, T: Term> {
+    candidates: &'a Candidates<'a, T>,
+    entries: &'a [u32],
+    weights: &'a [f64],
     width: usize,
-    sums: &mut [T],
-) -> usize {
-    let actions = candidates.actions;
-    let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
-    for (&entry, &weight) in entries.iter().zip(weights) {
-        let pairs = entry as usize * actions..(entry as usize + 1) * actions;
-        let mut best = [T::zeroed(); TILE];
-        for ((&gain, &lcb), &cost_row) in candidates.gain[pairs.clone()]
-            .iter()
-            .zip(&candidates.lcb[pairs.clone()])
-            .zip(&candidates.cost_rows[pairs])
-        {
-            let start = cost_row as usize * width;
-            let gaps: &[T; TILE] = gaps[start..start + TILE]
-                .try_into()
-                .expect("tiles are whole");
-            for (best, gap) in best.iter_mut().zip(gaps) {
-                // An infinite gap with lcb = 0 gives NaN, which this comparison drops.
-                let value = if FUSED {
-                    lcb.fused(*gap, gain)
-                } else {
-                    gain - lcb * *gap
+}
+
+impl<T: Term> Tiles<'_, T> {
+    /// The inner loops: one tile of budgets. Returns the size of the tile.
+    #[inline(always)]
+    fn add<const TILE: usize, const FUSED: bool, const CHECK: bool>(
+        &self,
+        gaps: &[T],
+        sums: &mut [T],
+    ) -> usize {
+        let candidates = self.candidates;
+        let actions = candidates.actions;
+        let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
+        let mut all = T::zeroed();
+        for (&entry, &weight) in self.entries.iter().zip(self.weights) {
+            let pairs = entry as usize * actions..(entry as usize + 1) * actions;
+            let mut best = [T::zeroed(); TILE];
+            for ((&gain, &lcb), &cost_row) in candidates.gain[pairs.clone()]
+                .iter()
+                .zip(&candidates.lcb[pairs.clone()])
+                .zip(&candidates.cost_rows[pairs])
+            {
+                let start = cost_row as usize * self.width;
+                let gaps: &[T; TILE] = gaps[start..start + TILE]
+                    .try_into()
+                    .expect("tiles are whole");
+                let value = |gap: T| {
+                    if FUSED {
+                        lcb.fused(gap, gain)
+                    } else {
+                        gain - lcb * gap
+                    }
                 };
-                *best = if value > *best { value } else { *best };
+                for (best, gap) in best.iter_mut().zip(gaps) {
+                    // An infinite gap with lcb = 0 gives NaN, which this comparison drops.
+                    let value = value(*gap);
+                    *best = if value > *best { value } else { *best };
+                }
+                if CHECK {
+                    all += gain * lcb;
+                }
+            }
+            let weight = T::of(weight);
+            for (sum, best) in sums.iter_mut().zip(best) {
+                *sum += weight * best;
             }
         }
-        let weight = T::of(weight);
-        for (sum, best) in sums.iter_mut().zip(best) {
-            *sum += weight * best;
+        if CHECK && !all.wide().is_finite() {
+            candidates.suspicious.store(true, Ordering::Relaxed);
         }
+        TILE
     }
-    TILE
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::corners::Corners;
 use super::exact_sum::ExactSum;
 use super::induction::{Setting, backward_induction};
-use crate::dp::{Problem, ValueTable};
+use crate::dp::{BackendError, Precision, Problem, RawTable};
 
 /// Contexts per partial sum. Part of the result's bits; not to be tuned by machine.
 const CHUNK: usize = 2048;
@@ -16,9 +16,10 @@ const CHUNK: usize = 2048;
 type Bucket = [f64; 2];
 
 /// The table of a problem whose actions all cost 1.
-pub(super) fn solve(problem: &Problem) -> ValueTable {
-    let corners = Corners::of(problem);
-    backward_induction(Setting::of_problem(problem), |h, next, sums| {
+pub(super) fn solve(problem: &Problem) -> Result<RawTable, BackendError> {
+    let corners = Corners::of(problem)?;
+    let setting = Setting::of_problem(problem);
+    let table = backward_induction(setting, Precision::F64, |h, next, sums| {
         let gaps = SortedGaps::of(next);
         let contexts = problem.sample.step(h);
         let entries = contexts.entries.par_chunks(CHUNK);
@@ -28,7 +29,8 @@ pub(super) fn solve(problem: &Problem) -> ValueTable {
             .map(|(entries, weights)| gaps.sort_corners(&corners, entries, weights))
             .collect();
         gaps.running_sums(&parts, sums);
-    })
+    });
+    Ok(table)
 }
 
 /// The gaps of budgets 1, 2, ... in falling order. (Where values are concave they are so already, but bounds need not

@@ -1,6 +1,6 @@
 //! Algorithm 2's backward induction over steps; the sum over contexts is left to a strategy.
 
-use crate::dp::{ContextSample, PlanRequest, Problem, ValueTable};
+use crate::dp::{ContextSample, PlanRequest, Precision, Problem, RawTable};
 
 /// What every strategy needs of a problem.
 #[derive(Debug, Clone, Copy)]
@@ -43,32 +43,49 @@ impl<'a> Setting<'a> {
 /// sums[b]     = sum_s w_s max(0, max_a (ucb r - lcb (u_hat[h+1][b] - u_hat[h+1][b - cost])))
 /// ```
 ///
-/// `sum_gains(h, next, sums)` adds up `sums[b]` for the budgets within reach; `next` is u_hat[h+1] for the same budgets.
+/// `sum_gains(h, next, sums)` adds up `sums[b]` for the budgets within reach; `next` is u_hat[h+1] for the same budgets,
+/// smoothed as [`crate::dp::ValueTable::checked`] will smooth it (Lemma 1: values never fall in b, and gaps between them
+/// are not negative). The rows of the table are left as computed.
 pub(super) fn backward_induction(
     setting: Setting,
+    precision: Precision,
     mut sum_gains: impl FnMut(usize, &[f64], &mut [f64]),
-) -> ValueTable {
+) -> RawTable {
     let horizon = setting.sample.horizon();
-    let mut table = ValueTable::zeros(horizon, setting.budget_max);
+    let mut table = RawTable::zeros(
+        horizon,
+        setting.budget_max,
+        precision,
+        setting.cap.unwrap_or(0.0),
+    );
+    let mut next = vec![0.0; setting.budget_max as usize + 1];
     let mut sums = Vec::new();
     for h in (0..horizon).rev() {
         let remaining = (horizon - h) as u64;
         let reach = setting.reach(h);
-        let (row, next) = table.step(h);
         sums.clear();
         sums.resize(reach + 1, 0.0);
         sum_gains(h, &next[..=reach], &mut sums);
+        let row = table.row_mut(h);
         let mut previous = 0.0;
         for b in 0..=reach {
             let mut value = next[b] + sums[b] / setting.sample.total();
             if let Some(r_max) = setting.cap {
-                value = value.min((b as u64).min(remaining) as f64 * r_max);
+                let cap = (b as u64).min(remaining) as f64 * r_max;
+                // Not `min`, which would hide NaN.
+                value = if value > cap { cap } else { value };
             }
-            // Lemma 1: values never fall in b. Rounding may not break it either.
+            row[b] = value;
             previous = value.max(previous);
-            row[b] = previous;
+            next[b] = previous;
         }
-        row[reach..].fill(previous);
+        let last = row[reach];
+        row[reach..].fill(last);
+        next[reach..].fill(previous);
+    }
+    if setting.cap.is_none() {
+        // Sums of positive terms: 64-bit rounding is relative to the largest of them.
+        table.reward = next.last().copied().unwrap_or(0.0);
     }
     table
 }

@@ -10,10 +10,11 @@ mod gap_envelope;
 mod induction;
 mod shared_envelope;
 mod solver;
+mod sorted_thetas;
 mod strategy;
 mod terms;
+mod theta_index;
 
 pub use dense::Dense;
 pub use solver::Cpu;
 pub use strategy::Strategy;
-pub use terms::Terms;

@@ -6,19 +6,21 @@ use rayon::prelude::*;
 use super::corners::{Corner, Corners};
 use super::exact_sum::ExactSum;
 use super::induction::{Setting, backward_induction};
-use crate::dp::{Problem, ValueTable, WeightedEntries};
+use crate::dp::{BackendError, Precision, Problem, RawTable, WeightedEntries};
 
 /// The table of a problem whose actions all cost 1.
-pub(super) fn solve(problem: &Problem) -> ValueTable {
-    let corners = Corners::of(problem);
+pub(super) fn solve(problem: &Problem) -> Result<RawTable, BackendError> {
+    let corners = Corners::of(problem)?;
     let lists = problem.sample.lists().iter();
     let gains: Vec<GainOfGap> = lists.map(|list| GainOfGap::of(list, &corners)).collect();
-    backward_induction(Setting::of_problem(problem), |h, next, sums| {
+    let setting = Setting::of_problem(problem);
+    let table = backward_induction(setting, Precision::F64, |h, next, sums| {
         let gain = &gains[problem.sample.list_of_step(h)];
         for b in 1..sums.len() {
             sums[b] = gain.at(next[b] - next[b - 1]);
         }
-    })
+    });
+    Ok(table)
 }
 
 /// sum_s w_s max(0, max_a (gain - lcb g)) as a function of g.

@@ -7,30 +7,43 @@ use rayon::prelude::*;
 
 use super::auction_envelope::{self, ActionBounds};
 use super::induction::Setting;
-use super::{Strategy, Terms, cost_model, dense, gap_envelope, shared_envelope};
+use super::theta_index::{ThetaIndex, ThetaIndices};
+use super::{Strategy, cost_model, dense, gap_envelope, shared_envelope};
+use crate::dp::problem::evaluate_bounds;
 use crate::dp::{
-    Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Problem, Report,
-    ValueTable,
+    Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Precision, Problem,
+    RawTable, Report,
 };
 
 /// The CPU backend.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Cpu {
     forced: Option<Strategy>,
-    terms: Terms,
+    terms: Precision,
     used: BTreeMap<Strategy, u64>,
+    /// What auctions need, kept from plan to plan.
+    thetas: ThetaIndices,
     /// Kept from plan to plan: fresh memory costs more than filling it.
     coefficients: Vec<Coefficients>,
+}
+
+/// The likely fastest strategy for each problem, in 64 bits.
+impl Default for Cpu {
+    fn default() -> Self {
+        Self::new(None, Precision::F64)
+    }
 }
 
 impl Cpu {
     /// With a strategy for all problems, or `None` to choose one for each; `terms` is the precision of dense candidates
     /// (the other strategies compute in 64 bits).
-    pub fn new(forced: Option<Strategy>, terms: Terms) -> Self {
+    pub fn new(forced: Option<Strategy>, terms: Precision) -> Self {
         Self {
             forced,
             terms,
-            ..Self::default()
+            used: BTreeMap::new(),
+            thetas: ThetaIndices::default(),
+            coefficients: Vec::new(),
         }
     }
 
@@ -39,46 +52,77 @@ impl Cpu {
         &self.used
     }
 
-    /// The strategy for a sample; `auction` says whether bounds are free of contexts.
-    fn choose(&self, setting: Setting, auction: bool) -> Result<Strategy, BackendError> {
+    /// Brings up to date what the strategies that may be chosen need to know of samples.
+    fn update_indices<'s>(&mut self, settings: impl Iterator<Item = Setting<'s>>) {
+        let forced = self.forced;
+        let auctions = settings.filter(|setting| {
+            setting.sample.bids().is_some()
+                && match forced {
+                    None => !cost_model::is_small(*setting),
+                    Some(strategy) => strategy == Strategy::AuctionEnvelope,
+                }
+        });
+        self.thetas.update(auctions.map(|setting| setting.sample));
+    }
+
+    /// The strategy for a sample; `auction` is the index of an auction whose bounds are free of contexts.
+    fn choose(
+        &self,
+        setting: Setting,
+        auction: Option<&ThetaIndex>,
+    ) -> Result<Strategy, BackendError> {
         let Some(strategy) = self.forced else {
             return Ok(cost_model::fastest(setting, auction, self.terms));
         };
         let suits = strategy.suits(setting.sample);
-        if suits && (strategy != Strategy::AuctionEnvelope || auction) {
+        if suits && (strategy != Strategy::AuctionEnvelope || auction.is_some()) {
             return Ok(strategy);
         }
-        Err(BackendError::Structure { strategy })
+        Err(strategy.refused())
     }
 
-    fn solve_one(&self, problem: &Problem) -> Result<(Strategy, ValueTable), BackendError> {
+    fn solve_one(&self, problem: &Problem) -> Result<(Strategy, RawTable), BackendError> {
         let setting = Setting::of_problem(problem);
-        let mut strategy = self.choose(setting, problem.sample.bids().is_some())?;
-        if strategy == Strategy::AuctionEnvelope {
+        let index = self.thetas.of(problem.sample);
+        let mut strategy = self.choose(setting, index)?;
+        if let (Strategy::AuctionEnvelope, Some(index)) = (strategy, index) {
             match auction_envelope::action_bounds(problem) {
                 Some(bounds) => {
-                    let table = auction_envelope::solve(setting, &bounds);
+                    let table = auction_envelope::solve(setting, &bounds, index);
                     return Ok((strategy, table));
                 }
-                None => strategy = self.choose(setting, false)?,
+                None => strategy = self.choose(setting, None)?,
             }
         }
         let table = match strategy {
-            Strategy::GapEnvelope => gap_envelope::solve(problem),
-            Strategy::SharedEnvelope => shared_envelope::solve(problem),
-            Strategy::Dense | Strategy::AuctionEnvelope => dense::solve(problem, self.terms),
+            Strategy::GapEnvelope => gap_envelope::solve(problem)?,
+            Strategy::SharedEnvelope => shared_envelope::solve(problem)?,
+            Strategy::Dense | Strategy::AuctionEnvelope => dense::solve(problem, self.terms)?,
         };
         Ok((strategy, table))
     }
 
-    /// The bounds of a request that is best solved without evaluating them context by context.
+    /// The table of a request that is best solved without evaluating bounds context by context.
+    fn plan_one(&self, request: &PlanRequest) -> Option<RawTable> {
+        let bounds = self.context_free(request)?;
+        let index = self.thetas.of(request.sample)?;
+        let setting = Setting::of_request(request);
+        Some(auction_envelope::solve(setting, &bounds, index))
+    }
+
+    /// The bounds of such a request.
     fn context_free(&self, request: &PlanRequest) -> Option<ActionBounds> {
-        let strategy = self.choose(Setting::of_request(request), true).ok()?;
+        let index = self.thetas.of(request.sample)?;
+        let setting = Setting::of_request(request);
+        let strategy = self.choose(setting, Some(index)).ok()?;
         if strategy != Strategy::AuctionEnvelope {
             return None;
         }
         match request.source.parameters()? {
-            BoundParameters::Armed { bounds, by_step } => Some(ActionBounds { bounds, by_step }),
+            BoundParameters::Armed { bounds, by_step } => {
+                let finite = bounds.iter().flatten().all(|x| x.is_finite());
+                finite.then_some(ActionBounds { bounds, by_step })
+            }
             BoundParameters::Ellipsoid { .. } => None,
         }
     }
@@ -89,8 +133,9 @@ impl Backend for Cpu {
         "cpu"
     }
 
-    fn solve(&mut self, batch: &[Problem]) -> Result<Vec<ValueTable>, BackendError> {
-        let solved: Result<Vec<(Strategy, ValueTable)>, BackendError> =
+    fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
+        self.update_indices(batch.iter().map(Setting::of_problem));
+        let solved: Result<Vec<(Strategy, RawTable)>, BackendError> =
             batch.par_iter().map(|p| self.solve_one(p)).collect();
         let tables = solved?.into_iter().map(|(strategy, table)| {
             *self.used.entry(strategy).or_default() += 1;
@@ -99,17 +144,9 @@ impl Backend for Cpu {
         Ok(tables.collect())
     }
 
-    fn plan(&mut self, requests: &[PlanRequest]) -> Result<Plans, BackendError> {
-        let direct: Vec<Option<ValueTable>> = requests
-            .par_iter()
-            .map(|request| {
-                let bounds = self.context_free(request)?;
-                Some(auction_envelope::solve(
-                    Setting::of_request(request),
-                    &bounds,
-                ))
-            })
-            .collect();
+    fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
+        self.update_indices(requests.iter().map(Setting::of_request));
+        let direct: Vec<Option<RawTable>> = requests.par_iter().map(|r| self.plan_one(r)).collect();
         let others = requests
             .iter()
             .zip(&direct)
@@ -121,13 +158,11 @@ impl Backend for Cpu {
         }
         let start = Instant::now();
         let mut coefficients = std::mem::take(&mut self.coefficients);
-        coefficients.resize_with(others.len(), Coefficients::default);
-        let fills = others.par_iter().zip(&mut coefficients);
-        fills.for_each(|(request, into)| request.source.fill(request.sample, into));
+        evaluate_bounds(&others, &mut coefficients);
         let bounds = start.elapsed();
         let with = |(request, coefficients)| PlanRequest::with(request, coefficients);
         let problems: Vec<Problem> = others.iter().zip(&coefficients).map(with).collect();
-        let mut tables = self.solve(&problems)?.into_iter();
+        let mut tables = self.solve_raw(&problems)?.into_iter();
         self.coefficients = coefficients;
         Ok(Plans {
             tables: direct
@@ -138,7 +173,8 @@ impl Backend for Cpu {
         })
     }
 
-    fn has_shortcut(&self, requests: &[PlanRequest]) -> bool {
+    fn has_shortcut(&mut self, requests: &[PlanRequest]) -> bool {
+        self.update_indices(requests.iter().map(Setting::of_request));
         requests.iter().all(|r| self.context_free(r).is_some())
     }
 
@@ -146,10 +182,7 @@ impl Backend for Cpu {
         let used = self.used.iter();
         Report {
             backend: self.name().into(),
-            precision: match self.terms {
-                Terms::F64 => "f64".into(),
-                Terms::F32 => "f32".into(),
-            },
+            precision: self.terms.name().into(),
             strategies: used.map(|(s, n)| (s.name().into(), *n)).collect(),
             ..Report::default()
         }

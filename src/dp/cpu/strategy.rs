@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::dp::ContextSample;
+use crate::dp::{BackendError, ContextSample};
 
 /// A way to solve Optimistic-DP. All give the same values to rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,7 +26,7 @@ impl Strategy {
         Self::SharedEnvelope,
     ];
 
-    /// Its name on the command line and in `run.json`.
+    /// Its name for users and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dense => "dense",
@@ -45,6 +45,14 @@ impl Strategy {
             Self::SharedEnvelope => {
                 "actions that all cost 1 and a list of contexts that serves several steps (a finite law, not rows)"
             }
+        }
+    }
+
+    /// The error of a problem that has not what the strategy needs.
+    pub fn refused(self) -> BackendError {
+        BackendError::Structure {
+            strategy: self.name(),
+            needs: self.needs(),
         }
     }
 

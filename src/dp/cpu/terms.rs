@@ -1,25 +1,20 @@
-//! The numbers the dense solver's candidates are computed in: 64 bits, or 32 bits with the value table still in 64.
+//! The numbers the dense solver's candidates are computed in: 64 bits, or 32 bits, of which twice as many fit a vector.
+//! The value table, its gaps' differences and the sums over contexts stay in 64 bits; with 32-bit terms a value is off by
+//! a few 1e-7 of r_max min(b, H) at most.
 
 use std::borrow::Cow;
 use std::ops::{AddAssign, Mul, Sub};
 
 use bytemuck::{Pod, Zeroable};
 
-/// The precision of candidates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Terms {
-    /// 64 bits.
-    #[default]
-    F64,
-    /// 32 bits: twice as many to a vector. The value table, its gaps' differences and the sums over contexts stay in 64
-    /// bits; a value is off by a few 1e-7 of r_max min(b, H) at most.
-    F32,
-}
+use crate::dp::Precision;
 
 /// A number type of candidates.
 pub(super) trait Term:
     Pod + Send + Sync + PartialOrd + Sub<Output = Self> + Mul<Output = Self> + AddAssign
 {
+    /// Its name.
+    const PRECISION: Precision;
     /// Contexts whose gains are added in this type before they go into a 64-bit sum.
     const CONTEXTS_PER_SUM: usize;
     /// Rounds.
@@ -33,6 +28,7 @@ pub(super) trait Term:
 }
 
 impl Term for f64 {
+    const PRECISION: Precision = Precision::F64;
     const CONTEXTS_PER_SUM: usize = usize::MAX;
 
     #[inline]
@@ -56,6 +52,7 @@ impl Term for f64 {
 }
 
 impl Term for f32 {
+    const PRECISION: Precision = Precision::F32;
     const CONTEXTS_PER_SUM: usize = 64;
 
     #[inline]

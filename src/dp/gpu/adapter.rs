@@ -68,7 +68,7 @@ impl AdapterSummary {
         self.device_type != DeviceType::Cpu
     }
 
-    /// Whether `auto` considers it: hardware that can be used.
+    /// Whether it may gain anything over the CPU: hardware that can be used.
     pub fn is_worth_trying(&self) -> bool {
         self.is_hardware() && self.unusable.is_none()
     }
@@ -106,19 +106,6 @@ impl AdapterSummary {
         let api = u32::from(self.api == Api::Gl);
         (u32::from(self.unusable.is_some()), kind, api)
     }
-}
-
-/// Whether the system shows a graphics processor at all. Asking Vulkan takes longer, and some drivers talk to the
-/// terminal when asked.
-pub fn hardware_may_exist() -> bool {
-    let nodes = [
-        "/dev/dri",
-        "/dev/nvidiactl",
-        "/dev/dxg",
-        "/dev/kgsl-3d0",
-        "/dev/mali0",
-    ];
-    !cfg!(target_os = "linux") || nodes.iter().any(|node| std::path::Path::new(node).exists())
 }
 
 /// Adapters of this machine, best first. The variables WGPU_BACKEND and WGPU_ADAPTER_NAME are honoured.
@@ -188,7 +175,7 @@ impl Adapters {
         let mut found = self.found.into_iter().enumerate();
         let Some((_, (summary, adapter))) = found.find(|(i, (s, _))| matches(*i, s)) else {
             return Err(unavailable(match wanted {
-                None => "no graphics adapter was found (`cbwk-gpu devices` tells more)".into(),
+                None => "no graphics adapter was found".into(),
                 Some(wanted) if names.is_empty() => {
                     format!("no adapter `{wanted}`: none was found at all")
                 }

@@ -1,14 +1,15 @@
 //! Plans whose bounds are evaluated on the adapter, from contexts that stay there.
 
+use super::cut::Cut;
 use super::device::{Device, Launch, Part, Slot};
 use super::kernel::Shader;
 use super::layout::Upload;
-use super::limits::{Limits, Plan};
+use super::limits::{Limits, Size};
 use super::resident::{Resident, Update};
 use super::structs::Source;
-use super::{Gpu, Traffic, limits, solve};
+use super::{Gpu, limits, single_precision, solve};
 use crate::dp::{
-    BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, ValueTable,
+    BackendError, BoundParameters, Coefficients, Link, PlanRequest, Problem, RawTable, Traffic,
 };
 
 /// Threads in a workgroup of `append.wgsl`.
@@ -16,11 +17,12 @@ const THREADS: u32 = 64;
 
 impl Gpu {
     /// Plans with bounds evaluated on the adapter. `None` where that cannot be done: an oracle that is not a function of
-    /// parameters, 64-bit shaders, or samples that do not fit together or are not made of rows.
+    /// parameters or whose numbers are beyond 32-bit floats, 64-bit shaders, or samples that do not fit together or are not
+    /// made of rows.
     pub(super) fn plan_resident(
         &mut self,
         requests: &[PlanRequest],
-    ) -> Result<Option<Vec<ValueTable>>, BackendError> {
+    ) -> Result<Option<Vec<RawTable>>, BackendError> {
         let parameters: Option<Vec<BoundParameters>> = requests
             .iter()
             .map(|request| request.source.parameters())
@@ -28,28 +30,31 @@ impl Gpu {
         let Some(parameters) = parameters.filter(|p| !p.is_empty() && !self.f64) else {
             return Ok(None);
         };
-        let sizes = |r: &PlanRequest| (r.sample.actions(), r.sample.dimension());
-        let (actions, dimension) = sizes(&requests[0]);
+        let shape = |r: &PlanRequest| (r.sample.actions(), r.sample.dimension());
+        let (actions, dimension) = shape(&requests[0]);
         let contexts = self.adapter.contexts_per_thread();
         let Some(shader) = Shader::bounds(actions, dimension, contexts) else {
             return Ok(None);
         };
-        let fits = |r: &PlanRequest| sizes(r) == (actions, dimension) && r.sample.is_made_of_rows();
-        if !requests.iter().all(fits) {
+        let fits = |r: &PlanRequest| shape(r) == (actions, dimension) && r.sample.is_made_of_rows();
+        let mut pairs = requests.iter().zip(&parameters);
+        let safe = pairs.all(|(r, p)| fits(r) && single_precision::is_enough(r, p));
+        if !safe {
             return Ok(None);
         }
         let none = Coefficients::default();
         let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
         let kernel = self.kernel_for(&problems)?;
-        if limits::groups(&problems, kernel, &self.limits).len() > 1 {
+        let sizes: Vec<Size> = problems.iter().map(Size::of).collect();
+        if limits::groups(&sizes, kernel, &self.limits).len() > 1 {
             return Ok(None);
         }
-        let plan = Plan::new(&problems, kernel, &self.limits)?;
+        let cut = Cut::new(&sizes, kernel, &self.limits)?;
         let known = self.resident.take();
         match Resident::update(known, requests, kernel, &self.limits) {
-            Some((known, update)) if !plan.moving => {
+            Some((known, update)) if !cut.moving => {
                 let tables =
-                    self.run_resident(shader, &known, &update, plan, requests, &parameters)?;
+                    self.run_resident(shader, &known, &update, cut, requests, &parameters)?;
                 self.resident = Some(known);
                 Ok(Some(tables))
             }
@@ -63,13 +68,13 @@ impl Gpu {
         bounds: Shader,
         known: &Resident,
         update: &Update,
-        mut plan: Plan,
+        mut cut: Cut,
         requests: &[PlanRequest],
         parameters: &[BoundParameters],
-    ) -> Result<Vec<ValueTable>, BackendError> {
+    ) -> Result<Vec<RawTable>, BackendError> {
         let none = Coefficients::default();
         let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
-        for (i, place) in plan.places.iter_mut().enumerate() {
+        for (i, place) in cut.places.iter_mut().enumerate() {
             *place = known.place(i, *place);
         }
         let members: Vec<Vec<[u32; 2]>> = requests
@@ -77,7 +82,7 @@ impl Gpu {
             .enumerate()
             .map(|(i, r)| known.members(i, r.sample))
             .collect();
-        let upload = Upload::of_resident(&problems, &plan, &members);
+        let upload = Upload::of_resident(&problems, &cut, &members);
         let append = Shader::Append { threads: THREADS };
         let contexts = self.adapter.contexts_per_thread();
         let (limits, poison) = (&self.limits, self.poison);
@@ -85,15 +90,15 @@ impl Gpu {
         let bytes = self.device.guarded(|device| {
             device.compile(append);
             device.compile(bounds);
-            let mut parts = solve::small_inputs(device, &plan, &upload, limits, traffic);
+            let mut parts = solve::small_inputs(device, &cut, &upload, limits, traffic);
             let words = write_resident(device, known, update, limits, traffic);
             let parameter_bytes =
-                write_sources(device, known, requests, parameters, &plan, limits, traffic);
+                write_sources(device, known, requests, parameters, &cut, limits, traffic);
             let resident_bytes = 4 * known.sections.end as u64;
             let coefficient_bytes = 8 * known.pairs() as u64;
             device.reserve(Slot::Coefficients, coefficient_bytes, limits.buffer_bytes);
             if poison {
-                solve::poison(device, &plan);
+                solve::poison(device, &cut);
                 device.write(Slot::Coefficients, &vec![0xff; coefficient_bytes as usize]);
             }
             let section = |from: usize, to: usize| Part {
@@ -106,7 +111,7 @@ impl Gpu {
             parts[Slot::Coefficients as usize] =
                 solve::whole(Slot::Coefficients, coefficient_bytes);
             parts[Slot::Costs as usize] = section(sections.costs, sections.records);
-            let bound = device.bind(Shader::Bellman(plan.kernel), &parts);
+            let bound = device.bind(Shader::Bellman(cut.kernel), &parts);
             let all = solve::whole(Slot::Resident, resident_bytes);
             let bound_append = (words > 0).then(|| {
                 let size = 8 * (u64::from(words) + 1);
@@ -140,9 +145,9 @@ impl Gpu {
             let per_group = bounds.threads() * contexts;
             let groups = [most.div_ceil(per_group).max(1), 1, requests.len() as u32];
             before.push(launch(bounds, &bound_bounds, groups));
-            solve::run(device, &plan, &upload, &bound, before, traffic)
+            solve::run(device, &cut, &upload, &bound, before, traffic)
         })?;
-        Ok(solve::tables(&problems, &plan, &bytes))
+        Ok(solve::tables(&problems, &cut, &bytes))
     }
 }
 
@@ -179,7 +184,7 @@ fn write_sources(
     known: &Resident,
     requests: &[PlanRequest],
     parameters: &[BoundParameters],
-    plan: &Plan,
+    cut: &Cut,
     limits: &Limits,
     traffic: &mut Traffic,
 ) -> u64 {
@@ -192,7 +197,7 @@ fn write_sources(
             entries: request.sample.len() as u32,
             first_record,
             first_offer,
-            first_pair: plan.places[i].first_pair,
+            first_pair: cut.places[i].first_pair,
             first_parameter: numbers.len() as u32,
             by_step: 0,
             scale: 0.0,

@@ -11,6 +11,10 @@ pub const COST_LIMIT: u32 = 255;
 /// Actions up to this are handled by the narrow shader, which counts them in a byte.
 const NARROW_ACTIONS: usize = 255;
 
+/// What the bellman shaders share, and the 32-bit ones besides.
+const PRELUDE: &str = include_str!("../../../shaders/prelude.wgsl");
+const FIXED_POINT: &str = include_str!("../../../shaders/fixed_point.wgsl");
+
 /// A shader with its constants: what a pipeline is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -148,7 +152,7 @@ impl Kernel {
         }
     }
 
-    /// The shader's text with its constants set.
+    /// The shader's text, what it shares with others in front, with its constants set.
     pub fn source(&self) -> String {
         match *self {
             Self::Narrow {
@@ -157,7 +161,8 @@ impl Kernel {
                 threads,
             } => {
                 let text = include_str!("../../../shaders/bellman.wgsl");
-                let text = set(text, "TILE_VECTORS", tile_vectors);
+                let text = [PRELUDE, FIXED_POINT, text].join("\n");
+                let text = set(&text, "TILE_VECTORS", tile_vectors);
                 set(&set(&text, "COSTS", costs), "THREADS", threads)
             }
             Self::Wide {
@@ -165,11 +170,13 @@ impl Kernel {
                 threads,
             } => {
                 let text = include_str!("../../../shaders/bellman_wide.wgsl");
-                set(&set(text, "TILE_VECTORS", tile_vectors), "THREADS", threads)
+                let text = [PRELUDE, FIXED_POINT, text].join("\n");
+                let text = set(&text, "TILE_VECTORS", tile_vectors);
+                set(&text, "THREADS", threads)
             }
             Self::F64 { threads } => {
                 let text = include_str!("../../../shaders/bellman_f64.wgsl");
-                set(text, "THREADS", threads)
+                set(&[PRELUDE, text].join("\n"), "THREADS", threads)
             }
         }
     }

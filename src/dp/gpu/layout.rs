@@ -1,9 +1,10 @@
 //! A batch of problems as the flat arrays the shaders read.
 
+use super::cut::{Cut, Place};
+use super::fixed_point::FixedPoint;
 use super::kernel::cost_max;
-use super::limits::Plan;
-use super::structs::{FixedPoint, Header32, Header64, Member32, Member64, Step};
-use crate::dp::Problem;
+use super::structs::{Header32, Header64, Member32, Member64, Step};
+use crate::dp::{BackendError, Problem};
 
 /// The smallest lcb the 32-bit shaders see: times the huge gap of an infeasible action it outweighs any gain.
 const LCB_FLOOR: f32 = 1e-20;
@@ -35,28 +36,28 @@ pub struct Dispatch {
     /// Uniform parameters.
     pub step: Step,
     /// Byte offset of the bound part of the members.
-    pub member_offset: u64,
+    pub member_offset: u32,
     /// Byte offset of the bound part of the coefficients.
-    pub coefficient_offset: u64,
+    pub coefficient_offset: u32,
     /// Byte offset of the bound part of the costs.
-    pub cost_offset: u64,
+    pub cost_offset: u32,
     /// Candidates, the unit of work.
     pub candidates: u64,
 }
 
 impl Upload {
-    /// Lays out a group of problems by a plan made for them.
-    pub fn new(problems: &[Problem], plan: &Plan) -> Self {
+    /// Lays out a group of problems by a cut made for them.
+    pub fn new(problems: &[Problem], cut: &Cut) -> Result<Self, BackendError> {
         let mut upload = Self::default();
         let mut blocks = Vec::with_capacity(problems.len());
-        for (problem, place) in problems.iter().zip(&plan.places) {
-            upload.push_header(problem, plan, place);
-            upload.push_costs(problem, plan);
-            upload.push_coefficients(problem, plan);
-            blocks.push(upload.push_members(problem, plan));
+        for (problem, place) in problems.iter().zip(&cut.places) {
+            upload.push_header(problem, cut, place);
+            upload.push_costs(problem, cut);
+            upload.push_coefficients(problem, cut)?;
+            blocks.push(upload.push_members(problem, cut));
         }
-        upload.push_dispatches(problems, plan, &blocks);
-        upload
+        upload.push_dispatches(problems, cut, &blocks);
+        Ok(upload)
     }
 
     /// The members as bytes.
@@ -79,23 +80,23 @@ impl Upload {
 
     /// Lays out only what changes from plan to plan, for problems whose contexts are on the adapter: headers, and
     /// dispatches over the given members, (first, count) by [problem][step].
-    pub fn of_resident(problems: &[Problem], plan: &Plan, members: &[Vec<[u32; 2]>]) -> Self {
+    pub fn of_resident(problems: &[Problem], cut: &Cut, members: &[Vec<[u32; 2]>]) -> Self {
         let mut upload = Self::default();
-        for (problem, place) in problems.iter().zip(&plan.places) {
-            upload.push_header(problem, plan, place);
+        for (problem, place) in problems.iter().zip(&cut.places) {
+            upload.push_header(problem, cut, place);
         }
         let one_window = |steps: &Vec<[u32; 2]>| steps.iter().map(|&range| vec![range]).collect();
         let blocks: Vec<_> = members.iter().map(one_window).collect();
-        upload.push_dispatches(problems, plan, &blocks);
+        upload.push_dispatches(problems, cut, &blocks);
         upload
     }
 
-    fn push_header(&mut self, problem: &Problem, plan: &Plan, place: &super::limits::Place) {
+    fn push_header(&mut self, problem: &Problem, cut: &Cut, place: &Place) {
         let actions = problem.sample.actions() as u32;
         let width = problem.budget_max + 1;
         let horizon = problem.sample.horizon() as u32;
         let cost_max = cost_max(problem);
-        if plan.kernel.is_f64() {
+        if cut.kernel.is_f64() {
             self.headers
                 .extend_from_slice(bytemuck::bytes_of(&Header64 {
                     actions,
@@ -105,10 +106,10 @@ impl Upload {
                     first_cost: place.first_cost,
                     first_value: place.first_value,
                     first_sum: place.first_sum,
-                    sum_stride: plan.sum_stride,
+                    sum_stride: cut.sum_stride,
                     total: problem.sample.total(),
                     cap: problem.cap.unwrap_or(-1.0),
-                    half: plan.half,
+                    half: cut.half,
                     cost_max,
                 }));
         } else {
@@ -122,21 +123,21 @@ impl Upload {
                     first_cost: place.first_cost,
                     first_value: place.first_value,
                     first_sum: place.first_sum,
-                    sum_stride: plan.sum_stride,
+                    sum_stride: cut.sum_stride,
                     unit: fixed.unit as f32,
                     value_of_unit: (1.0 / (fixed.unit * fixed.total)) as f32,
                     cap: problem.cap.map_or(0, |r_max| fixed.cap(r_max)),
-                    half: plan.half,
+                    half: cut.half,
                     cost_max,
                 }));
         }
     }
 
     /// Counts of actions by cost for the narrow shader, costs for the others.
-    fn push_costs(&mut self, problem: &Problem, plan: &Plan) {
+    fn push_costs(&mut self, problem: &Problem, cut: &Cut) {
         let sample = problem.sample;
         let costs = sample.distinct_costs();
-        if !plan.kernel.is_narrow() {
+        if !cut.kernel.is_narrow() {
             let rows = sample.cost_rows().iter();
             self.costs.extend(rows.map(|&row| costs[row as usize]));
             return;
@@ -149,21 +150,25 @@ impl Upload {
     }
 
     /// Coefficients of every pair; for the narrow shader the actions of an entry are sorted by cost.
-    fn push_coefficients(&mut self, problem: &Problem, plan: &Plan) {
+    fn push_coefficients(&mut self, problem: &Problem, cut: &Cut) -> Result<(), BackendError> {
+        problem.coefficients.check(problem.sample.actions())?;
         let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
-        if plan.kernel.is_f64() {
+        if cut.kernel.is_f64() {
             self.coefficients64
                 .extend(gain.iter().zip(lcb).map(|(&gain, &lcb)| [gain, lcb]));
-            return;
+            return Ok(());
         }
-        let scale = 1.0 / FixedPoint::of(problem).reward;
+        let fixed = FixedPoint::of(problem);
+        fixed.check(gain)?;
+        let scale = fixed.scale();
         let pair =
             |(gain, lcb): (&f64, &f64)| [(gain * scale) as f32, (*lcb as f32).max(LCB_FLOOR)];
         let first = self.coefficients32.len();
         self.coefficients32.extend(gain.iter().zip(lcb).map(pair));
-        if plan.kernel.is_narrow() {
+        if cut.kernel.is_narrow() {
             self.sort_by_cost(problem, first);
         }
+        Ok(())
     }
 
     /// Sorts the actions of each entry by cost, where they are not sorted already.
@@ -187,7 +192,7 @@ impl Upload {
 
     /// The members of every list and window of a problem, each written once; returns (first member, count) by
     /// [step][window].
-    fn push_members(&mut self, problem: &Problem, plan: &Plan) -> Vec<Vec<[u32; 2]>> {
+    fn push_members(&mut self, problem: &Problem, cut: &Cut) -> Vec<Vec<[u32; 2]>> {
         let sample = problem.sample;
         let mut written: Vec<(*const super::super::WeightedEntries, Vec<[u32; 2]>)> = Vec::new();
         let mut by_step = Vec::with_capacity(sample.horizon());
@@ -197,18 +202,18 @@ impl Upload {
                 by_step.push(block.clone());
                 continue;
             }
-            let mut block = Vec::with_capacity(plan.windows());
-            for window in 0..plan.windows() {
+            let mut block = Vec::with_capacity(cut.windows());
+            for window in 0..cut.windows() {
                 // Windows start where a binding may.
-                while plan.moving && !self.members().len().is_multiple_of(256) {
-                    self.push_member(0, 0.0, plan);
+                while cut.moving && !self.members().len().is_multiple_of(256) {
+                    self.push_member(0, 0.0, cut);
                 }
-                let start = self.members().len() / plan.kernel.member_bytes();
+                let start = self.members().len() / cut.kernel.member_bytes();
                 let mut count = 0;
-                let entries = plan.window_entries(window);
+                let entries = cut.window_entries(window);
                 for (&entry, &weight) in list.entries.iter().zip(&list.weights) {
                     if entries.contains(&(entry as usize)) {
-                        self.push_member(entry - entries.start as u32, weight, plan);
+                        self.push_member(entry - entries.start as u32, weight, cut);
                         count += 1;
                     }
                 }
@@ -220,8 +225,8 @@ impl Upload {
         by_step
     }
 
-    fn push_member(&mut self, entry: u32, weight: f64, plan: &Plan) {
-        if plan.kernel.is_f64() {
+    fn push_member(&mut self, entry: u32, weight: f64, cut: &Cut) {
+        if cut.kernel.is_f64() {
             self.members64.push(Member64 {
                 weight,
                 entry,
@@ -237,12 +242,7 @@ impl Upload {
 
     /// One dispatch per step (and window), from the last step of the episode to the first, and one more that folds the
     /// last sums. Shorter problems of the batch sit out the dispatches beyond their horizon.
-    fn push_dispatches(
-        &mut self,
-        problems: &[Problem],
-        plan: &Plan,
-        blocks: &[Vec<Vec<[u32; 2]>>],
-    ) {
+    fn push_dispatches(&mut self, problems: &[Problem], cut: &Cut, blocks: &[Vec<Vec<[u32; 2]>>]) {
         let longest = problems
             .iter()
             .map(|p| p.sample.horizon())
@@ -252,21 +252,21 @@ impl Upload {
             let windows = if remaining > longest {
                 1
             } else {
-                plan.windows()
+                cut.windows()
             };
             for window in 0..windows {
                 let first_range = self.ranges.len() as u32;
                 let mut dispatch = Dispatch {
                     step: Step {
                         remaining: remaining as u32,
-                        pieces: plan.pieces,
-                        first_piece: window as u32 * plan.pieces,
-                        pieces_before: plan.windows() as u32 * plan.pieces,
+                        pieces: cut.pieces,
+                        first_piece: window as u32 * cut.pieces,
+                        pieces_before: cut.windows() as u32 * cut.pieces,
                         first_range,
                     },
                     member_offset: 0,
-                    coefficient_offset: plan.window_pair_offset(window, problems),
-                    cost_offset: plan.window_cost_offset(window, problems),
+                    coefficient_offset: cut.window_pair_offset(window),
+                    cost_offset: cut.window_cost_offset(window),
                     candidates: 0,
                 };
                 for (problem, block) in problems.iter().zip(blocks) {
@@ -278,9 +278,8 @@ impl Upload {
                     dispatch.candidates += u64::from(range[1])
                         * problem.sample.actions() as u64
                         * u64::from(problem.budget_max + 1);
-                    if plan.moving {
-                        dispatch.member_offset =
-                            u64::from(range[0]) * plan.kernel.member_bytes() as u64;
+                    if cut.moving {
+                        dispatch.member_offset = range[0] * cut.kernel.member_bytes() as u32;
                         range[0] = 0;
                     }
                     self.ranges.push(range);

@@ -5,8 +5,9 @@
 //! features) and offers (reward, place among the actions sorted by cost). Each sample has room in each section; when one outgrows its room, everything is
 //! laid out anew with twice the room.
 
+use super::cut::Place;
 use super::kernel::Kernel;
-use super::limits::{Limits, Place};
+use super::limits::Limits;
 use crate::dp::{ContextSample, PlanRequest};
 
 /// Sections start at multiples of this many words, where a binding may.

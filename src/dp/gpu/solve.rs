@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use wgpu::BindGroup;
 
-use super::Traffic;
+use super::cut::Cut;
 use super::device::{Device, Launch, Part, Slot};
+use super::fixed_point::FixedPoint;
 use super::kernel::Shader;
 use super::layout::Upload;
-use super::limits::{Limits, Plan};
-use super::structs::{FixedPoint, Step};
-use crate::dp::{BackendError, Problem, ValueTable};
+use super::limits::Limits;
+use super::structs::Step;
+use crate::dp::{BackendError, Precision, Problem, RawTable, Traffic};
 
 /// Bytes between the uniforms of two dispatches.
-const UNIFORM_STRIDE: u64 = 256;
+pub const UNIFORM_STRIDE: u64 = 256;
 
 /// Candidates in one submission at the most, so that no driver takes it for a hang.
 const SUBMIT_CANDIDATES: u64 = 20_000_000_000;
@@ -21,12 +22,12 @@ const SUBMIT_CANDIDATES: u64 = 20_000_000_000;
 /// Makes room, writes the inputs and binds everything.
 pub fn upload(
     device: &mut Device,
-    plan: &Plan,
+    cut: &Cut,
     upload: &Upload,
     limits: &Limits,
     traffic: &mut Traffic,
 ) -> BindGroup {
-    let mut parts = small_inputs(device, plan, upload, limits, traffic);
+    let mut parts = small_inputs(device, cut, upload, limits, traffic);
     let inputs: [(Slot, &[u8]); 3] = [
         (Slot::Members, upload.members()),
         (Slot::Coefficients, upload.coefficients()),
@@ -35,23 +36,23 @@ pub fn upload(
     for (slot, bytes) in inputs {
         let size = (bytes.len() as u64).max(256);
         // Moving windows need room behind the last one.
-        let shown = if plan.moving {
+        let shown = if cut.moving {
             size.min(limits.binding_bytes / 256 * 256)
         } else {
             size
         };
-        let room = if plan.moving { size + shown } else { size };
+        let room = if cut.moving { size + shown } else { size };
         write(device, slot, bytes, room, limits, traffic);
         parts[slot as usize] = whole(slot, shown);
     }
-    device.bind(Shader::Bellman(plan.kernel), &parts)
+    device.bind(Shader::Bellman(cut.kernel), &parts)
 }
 
 /// Writes what every plan needs anew (uniforms, headers, ranges), makes room for the outputs, and returns the parts to
 /// bind, those of the large inputs still to be filled in.
 pub fn small_inputs(
     device: &mut Device,
-    plan: &Plan,
+    cut: &Cut,
     upload: &Upload,
     limits: &Limits,
     traffic: &mut Traffic,
@@ -74,20 +75,20 @@ pub fn small_inputs(
     }
     parts[Slot::Steps as usize].size = size_of::<Step>().next_multiple_of(16) as u64;
     for (slot, size) in [
-        (Slot::Table, plan.table_bytes()),
-        (Slot::Sums, plan.sum_bytes()),
+        (Slot::Table, cut.table_bytes()),
+        (Slot::Sums, cut.sum_bytes()),
     ] {
         device.reserve(slot, size, limits.buffer_bytes);
         parts[slot as usize].size = size.max(256);
     }
-    device.reserve(Slot::ReadBack, plan.table_bytes(), limits.buffer_bytes);
+    device.reserve(Slot::ReadBack, cut.table_bytes(), limits.buffer_bytes);
     parts
 }
 
 /// Fills the outputs with NaN, so that a value nobody computed cannot pass for a result.
-pub fn poison(device: &Device, plan: &Plan) {
-    device.write(Slot::Table, &vec![0xff; plan.table_bytes() as usize]);
-    device.write(Slot::Sums, &vec![0xff; plan.sum_bytes() as usize]);
+pub fn poison(device: &Device, cut: &Cut) {
+    device.write(Slot::Table, &vec![0xff; cut.table_bytes() as usize]);
+    device.write(Slot::Sums, &vec![0xff; cut.sum_bytes() as usize]);
 }
 
 /// A buffer from its start.
@@ -116,13 +117,13 @@ pub fn write(
 /// Launches `before`, then all steps, and reads the table back.
 pub fn run<'a>(
     device: &Device,
-    plan: &Plan,
+    cut: &Cut,
     upload: &Upload,
     bound: &'a BindGroup,
     before: Vec<Launch<'a>>,
     traffic: &mut Traffic,
 ) -> Result<Vec<u8>, BackendError> {
-    let problems = plan.places.len() as u32;
+    let problems = cut.places.len() as u32;
     let mut before = before.into_iter();
     let mut work = 0;
     let mut first = 0;
@@ -134,15 +135,15 @@ pub fn run<'a>(
         let steps = chosen.map(|(dispatch, i)| {
             work += dispatch.candidates;
             Launch {
-                shader: Shader::Bellman(plan.kernel),
+                shader: Shader::Bellman(cut.kernel),
                 bound,
                 offsets: vec![
                     i * UNIFORM_STRIDE as u32,
-                    dispatch.member_offset as u32,
-                    dispatch.coefficient_offset as u32,
-                    dispatch.cost_offset as u32,
+                    dispatch.member_offset,
+                    dispatch.coefficient_offset,
+                    dispatch.cost_offset,
                 ],
-                groups: [plan.tiles, plan.pieces, problems],
+                groups: [cut.tiles, cut.pieces, problems],
             }
         });
         traffic.dispatches += (count + before.len()) as u64;
@@ -152,7 +153,7 @@ pub fn run<'a>(
             device.wait(index, patience(work))?;
         }
     }
-    let bytes = device.read(Slot::Table, plan.table_bytes(), patience(work))?;
+    let bytes = device.read(Slot::Table, cut.table_bytes(), patience(work))?;
     traffic.bytes_down += bytes.len() as u64;
     Ok(bytes)
 }
@@ -177,17 +178,17 @@ fn patience(candidates: u64) -> Duration {
 }
 
 /// The tables of a group from the adapter's bytes, whose rows follow each other by rising steps to go.
-pub fn tables(group: &[Problem], plan: &Plan, bytes: &[u8]) -> Vec<ValueTable> {
+pub fn tables(group: &[Problem], cut: &Cut, bytes: &[u8]) -> Vec<RawTable> {
     group
         .iter()
-        .zip(&plan.places)
+        .zip(&cut.places)
         .map(|(problem, place)| {
             let horizon = problem.sample.horizon();
             let width = problem.budget_max as usize + 1;
             let first = place.first_value as usize;
             let fixed = FixedPoint::of(problem);
             let value = |i: usize| {
-                if plan.kernel.is_f64() {
+                if cut.kernel.is_f64() {
                     bytemuck::pod_read_unaligned::<f64>(&bytes[8 * i..8 * i + 8])
                 } else {
                     fixed.value(bytemuck::pod_read_unaligned::<u32>(
@@ -195,10 +196,17 @@ pub fn tables(group: &[Problem], plan: &Plan, bytes: &[u8]) -> Vec<ValueTable> {
                     ))
                 }
             };
-            let mut table = ValueTable::zeros(horizon, problem.budget_max);
+            let precision = if cut.kernel.is_f64() {
+                Precision::F64
+            } else {
+                Precision::F32
+            };
+            let mut table = RawTable::zeros(horizon, problem.budget_max, precision, fixed.reward);
             for h in 0..horizon {
-                let row = first + (horizon - h - 1) * width;
-                table.fill_monotone(h, (0..width).map(|b| value(row + b)));
+                let first = first + (horizon - h - 1) * width;
+                for (b, slot) in table.row_mut(h).iter_mut().enumerate() {
+                    *slot = value(first + b);
+                }
             }
             table
         })

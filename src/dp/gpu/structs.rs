@@ -1,8 +1,6 @@
-//! The structs that host and shaders share, field by field, and the scale of the 32-bit shaders' table.
+//! The structs that host and shaders share, field by field.
 
 use bytemuck::{Pod, Zeroable};
-
-use crate::dp::Problem;
 
 /// Uniform parameters of one dispatch.
 #[repr(C)]
@@ -124,50 +122,4 @@ pub struct Source {
     pub by_step: u32,
     /// Ellipsoid: multiplies the norm.
     pub scale: f32,
-}
-
-/// The scale of a problem's fixed-point table.
-#[derive(Debug, Clone, Copy)]
-pub struct FixedPoint {
-    /// Rewards are divided by this.
-    pub reward: f64,
-    /// Table steps per summed (and divided) reward, a power of two.
-    pub unit: f64,
-    /// What the weights of a step sum to.
-    pub total: f64,
-}
-
-impl FixedPoint {
-    /// The finest scale in which the largest possible value, H times the largest reward, fits 32 bits.
-    pub fn of(problem: &Problem) -> Self {
-        let largest = problem
-            .coefficients
-            .gain
-            .iter()
-            .copied()
-            .fold(0.0, f64::max);
-        let reward = problem
-            .cap
-            .unwrap_or(0.0)
-            .max(largest)
-            .max(f64::MIN_POSITIVE);
-        let total = problem.sample.total();
-        let steps = problem.sample.horizon() as f64 * total * 1.001;
-        let unit = (f64::from(u32::MAX) / steps).log2().floor().exp2();
-        Self {
-            reward,
-            unit,
-            total,
-        }
-    }
-
-    /// The value of a table word.
-    pub fn value(&self, word: u32) -> f64 {
-        f64::from(word) / (self.unit * self.total) * self.reward
-    }
-
-    /// The step of the cap min(b, k) * r_max, in table steps.
-    pub fn cap(&self, r_max: f64) -> u32 {
-        ((r_max / self.reward * self.unit * self.total).round() as u32).max(1)
-    }
 }

@@ -1,36 +1,40 @@
-//! The private values theta of an auction's contexts at one step, kept in order as rows are appended, with sums above
+//! The private values theta of an auction's contexts at one step, kept in order as they are appended, with sums above
 //! every value. They make the mean of a piecewise linear function of theta a matter of its corners.
+//!
+//! Thetas lie in blocks, and sums are added up within blocks and over them, so that rounding stays small however many
+//! there are. Which theta begins a block is a matter of its own bits: sums depend on what has been appended, and not on
+//! the order or the portions it came in.
 
-/// Values in a block; inserting one moves and adds up so many numbers at most.
-const BLOCK: usize = 512;
+/// One theta in so many begins a block.
+const PER_BLOCK: u64 = 128;
 
 /// Pending values are inserted one by one up to this share of those in place; more are sorted together with them.
 const REBUILD_SHARE: usize = 16;
 
-/// Weighted thetas in rising order, in blocks of bounded size. Equal ones are merged; those that no bid can gain from
-/// are left out.
+/// Weighted thetas in rising order. Equal ones are merged; those that no bid can gain from are left out.
 #[derive(Debug, Clone)]
-pub struct SortedThetas {
+pub(super) struct SortedThetas {
     origin: f64,
     count: usize,
-    /// The smallest theta of each block but the first, which stands for everything below.
+    /// The smallest theta of each block but the first, which holds what lies below them all.
     firsts: Vec<f64>,
     blocks: Vec<Block>,
     pending: Vec<(f64, f64)>,
 }
 
 /// Neighbouring thetas. `above[k]` sums over the block's thetas from number k on, `later` over all later blocks.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Block {
     thetas: Vec<f64>,
     weights: Vec<f64>,
     above: Vec<Above>,
     later: Above,
+    changed: bool,
 }
 
 /// What lies above a value x: sum of w and sum of w (theta - origin).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Above {
+pub(super) struct Above {
     /// Sum of weights.
     pub weight: f64,
     /// Sum of weighted distances from the origin.
@@ -46,6 +50,14 @@ impl Above {
     }
 }
 
+/// Whether a theta begins a block: its bits, mixed (the finisher of SplitMix64), decide.
+fn begins_block(theta: f64) -> bool {
+    let mut bits = theta.to_bits();
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (bits ^ (bits >> 31)).is_multiple_of(PER_BLOCK)
+}
+
 impl SortedThetas {
     /// No thetas yet. Distances are taken from `origin`, the smallest bid: they are then no larger than rewards, and
     /// thetas below it are never of use.
@@ -54,7 +66,7 @@ impl SortedThetas {
             origin,
             count: 0,
             firsts: Vec::new(),
-            blocks: Vec::new(),
+            blocks: vec![Block::empty()],
             pending: Vec::new(),
         }
     }
@@ -64,12 +76,7 @@ impl SortedThetas {
         self.count
     }
 
-    /// Whether no theta lies above the origin.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Adds weight to a theta; [`SortedThetas::settle`] puts it in place.
+    /// Adds weight to a theta; [`SortedThetas::update`] puts it in place.
     pub fn push(&mut self, theta: f64, weight: f64) {
         if theta > self.origin {
             self.pending.push((theta, weight));
@@ -77,13 +84,24 @@ impl SortedThetas {
     }
 
     /// Puts pending thetas in place: one by one where they are few, else by sorting everything anew.
-    pub fn settle(&mut self) {
+    pub fn update(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
         if self.pending.len() * REBUILD_SHARE <= self.count {
             for (theta, weight) in std::mem::take(&mut self.pending) {
                 self.insert(theta, weight);
             }
-        } else if !self.pending.is_empty() {
+        } else {
             self.rebuild();
+        }
+        let mut later = Above::default();
+        for block in self.blocks.iter_mut().rev() {
+            if std::mem::take(&mut block.changed) {
+                block.add_up(self.origin);
+            }
+            block.later = later;
+            later = later.plus(block.above[0]);
         }
     }
 
@@ -102,52 +120,41 @@ impl SortedThetas {
             equal
         });
         self.count = all.len();
-        // Half full blocks leave room for what is appended later.
-        let blocks = all.chunks(BLOCK / 2).map(|chunk| {
-            let mut block = Block {
-                thetas: chunk.iter().map(|pair| pair.0).collect(),
-                weights: chunk.iter().map(|pair| pair.1).collect(),
-                ..Block::default()
-            };
-            block.add_up(self.origin);
-            block
-        });
-        self.blocks = blocks.collect();
-        self.firsts = self.blocks[1..].iter().map(|b| b.thetas[0]).collect();
-        self.add_up_blocks();
+        self.firsts.clear();
+        self.blocks.clear();
+        let mut block = Block::empty();
+        for (theta, weight) in all {
+            if begins_block(theta) {
+                self.firsts.push(theta);
+                self.blocks
+                    .push(std::mem::replace(&mut block, Block::empty()));
+            }
+            block.thetas.push(theta);
+            block.weights.push(weight);
+        }
+        self.blocks.push(block);
     }
 
     fn insert(&mut self, theta: f64, weight: f64) {
         let number = self.firsts.partition_point(|first| *first <= theta);
         let block = &mut self.blocks[number];
+        block.changed = true;
         let place = block.thetas.partition_point(|t| *t < theta);
         if block.thetas.get(place) == Some(&theta) {
             block.weights[place] += weight;
-        } else {
-            block.thetas.insert(place, theta);
-            block.weights.insert(place, weight);
-            self.count += 1;
-            if block.thetas.len() > BLOCK {
-                let mut upper = Block {
-                    thetas: block.thetas.split_off(BLOCK / 2),
-                    weights: block.weights.split_off(BLOCK / 2),
-                    ..Block::default()
-                };
-                upper.add_up(self.origin);
-                self.firsts.insert(number, upper.thetas[0]);
-                self.blocks.insert(number + 1, upper);
-            }
+            return;
         }
-        self.blocks[number].add_up(self.origin);
-        self.add_up_blocks();
-    }
-
-    /// Sums in two levels, blocks and within them, so that rounding stays small however many thetas there are.
-    fn add_up_blocks(&mut self) {
-        let mut later = Above::default();
-        for block in self.blocks.iter_mut().rev() {
-            block.later = later;
-            later = later.plus(block.above[0]);
+        self.count += 1;
+        block.thetas.insert(place, theta);
+        block.weights.insert(place, weight);
+        if begins_block(theta) {
+            let upper = Block {
+                thetas: block.thetas.split_off(place),
+                weights: block.weights.split_off(place),
+                ..Block::empty()
+            };
+            self.firsts.insert(number, theta);
+            self.blocks.insert(number + 1, upper);
         }
     }
 
@@ -156,15 +163,23 @@ impl SortedThetas {
     pub fn above(&self, distance: f64) -> Above {
         let x = self.origin + distance;
         let number = self.firsts.partition_point(|first| *first <= x);
-        let Some(block) = self.blocks.get(number) else {
-            return Above::default();
-        };
+        let block = &self.blocks[number];
         let place = block.thetas.partition_point(|theta| *theta <= x);
         block.above[place].plus(block.later)
     }
 }
 
 impl Block {
+    fn empty() -> Self {
+        Self {
+            thetas: Vec::new(),
+            weights: Vec::new(),
+            above: vec![Above::default()],
+            later: Above::default(),
+            changed: true,
+        }
+    }
+
     fn add_up(&mut self, origin: f64) {
         self.above.clear();
         self.above.resize(self.thetas.len() + 1, Above::default());
@@ -211,14 +226,41 @@ mod tests {
                     all.push((theta, 1.0 + rng.random::<f64>()));
                     sorted.push(theta, all[all.len() - 1].1);
                 }
-                sorted.settle();
+                sorted.update();
                 let distance = 6.0 * rng.random::<f64>();
                 let (mine, plain) = (sorted.above(distance), literal(&all, 1.0, 1.0 + distance));
                 approx::assert_relative_eq!(mine.weight, plain.weight, max_relative = 1e-13);
                 approx::assert_relative_eq!(mine.distance, plain.distance, max_relative = 1e-13);
             }
-            assert!(sorted.len() <= distinct && !sorted.is_empty());
+            assert!(sorted.len() <= distinct && sorted.len() > 0);
         }
         assert_eq!(SortedThetas::new(0.0).above(1.0), Above::default());
+    }
+
+    /// The same thetas in any order and any portions give the same bits.
+    #[test]
+    fn sums_do_not_depend_on_how_thetas_arrive() {
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        let thetas: Vec<f64> = (0..5000).map(|_| 1.0 + 3.0 * rng.random::<f64>()).collect();
+        let corners: Vec<f64> = (0..200).map(|_| 3.2 * rng.random::<f64>()).collect();
+        let sums = |thetas: &[f64], portion: usize| -> Vec<Above> {
+            let mut sorted = SortedThetas::new(1.0);
+            for portion in thetas.chunks(portion) {
+                portion.iter().for_each(|theta| sorted.push(*theta, 1.0));
+                sorted.update();
+            }
+            assert!(sorted.blocks.len() > 20, "{}", sorted.blocks.len());
+            corners.iter().map(|x| sorted.above(*x)).collect()
+        };
+        let at_once = sums(&thetas, 5000);
+        let mut backwards = thetas.clone();
+        backwards.reverse();
+        for portion in [1, 7, 900] {
+            assert!(sums(&thetas, portion) == at_once);
+            assert!(sums(&backwards, portion) == at_once);
+        }
+        // The comparison sees one theta moved a little.
+        backwards[17] += 1e-9;
+        assert!(sums(&backwards, 5000) != at_once);
     }
 }

@@ -1,0 +1,45 @@
+//! Errors in the words of the command line, and their exit codes.
+
+use thiserror::Error;
+
+use cbwk_gpu::dp::BackendError;
+use cbwk_gpu::error::{InputError, OutputError};
+
+/// A study ended early.
+#[derive(Debug, Error)]
+#[error("{reason}; finished waves are in {finished}")]
+pub struct Ended {
+    /// What happened.
+    pub reason: BackendError,
+    /// The file with what is finished.
+    pub finished: String,
+}
+
+/// The message, with the option that would help where one would.
+pub fn in_words(error: &anyhow::Error) -> String {
+    let help = match error.downcast_ref() {
+        Some(BackendError::Structure { strategy, needs }) => {
+            return format!("--strategy {strategy} needs {needs}");
+        }
+        Some(BackendError::Unavailable { .. }) => " (`cbwk-gpu devices` tells more)",
+        Some(BackendError::NoDoublePrecision { .. }) => "; use --precision f32",
+        Some(BackendError::TooLarge { .. }) => ", or use --backend cpu",
+        _ => "",
+    };
+    format!("{error:#}{help}")
+}
+
+/// 2 for wrong usage or input, 3 for a backend that cannot do the work, 1 for all else.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    let wrong_place = error
+        .downcast_ref()
+        .is_some_and(OutputError::is_wrong_input);
+    let wrong_strategy = matches!(error.downcast_ref(), Some(BackendError::Structure { .. }));
+    if error.is::<InputError>() || wrong_place || wrong_strategy {
+        2
+    } else if error.is::<BackendError>() || error.is::<Ended>() {
+        3
+    } else {
+        1
+    }
+}

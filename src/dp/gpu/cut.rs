@@ -1,0 +1,318 @@
+//! How a group of problems is cut to fit the adapter: windows of entries, pieces of contexts. Everything is decided from
+//! sizes alone, before anything is allocated, and every place in a buffer is known to fit the 32 bits it is told in.
+
+use super::kernel::Kernel;
+use super::limits::{Limits, Need, Size};
+use super::solve::UNIFORM_STRIDE;
+use crate::dp::BackendError;
+
+/// Iterations of a shader's loops that one thread may go through. Mesa's software adapter ends *all* loops of a thread
+/// after 65,535 iterations without a word, and no driver likes long ones.
+const THREAD_ITERATIONS: u64 = 40_000;
+
+/// Where a window may begin in a buffer.
+const ALIGN: u64 = 256;
+
+/// Where a problem's data begin in the buffers of its group.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place {
+    /// First pair.
+    pub first_pair: u32,
+    /// First cost word.
+    pub first_cost: u32,
+    /// First table value.
+    pub first_value: u32,
+    /// First partial sum of a half.
+    pub first_sum: u32,
+}
+
+/// The cut of one group of problems.
+#[derive(Debug, Clone)]
+pub struct Cut {
+    /// The shader and its constants.
+    pub kernel: Kernel,
+    /// One per problem.
+    pub places: Vec<Place>,
+    /// Tiles of budgets.
+    pub tiles: u32,
+    /// Pieces of the contexts of a window.
+    pub pieces: u32,
+    /// Distance between pieces in the partial sums.
+    pub sum_stride: u32,
+    /// Distance between the halves of the partial sums.
+    pub half: u32,
+    /// Values in the table.
+    pub table_values: u64,
+    /// Whether bindings move between dispatches, because the one problem of the group does not fit them.
+    pub moving: bool,
+    /// Entries per window; all of them where one window is enough.
+    entries_per_window: usize,
+    entries: usize,
+    /// Actions of the group's first problem; the only one where bindings move.
+    actions: usize,
+}
+
+/// Pieces that keep the adapter busy, each with several contexts for every thread, and short enough to be finished.
+fn pieces(kernel: Kernel, limits: &Limits, others: u64, contexts: u64, actions: u64) -> u64 {
+    let busy = u64::from(limits.busy_workgroups) / others.max(1);
+    let worthwhile = contexts / u64::from(kernel.threads() * 8);
+    let iterations = contexts * kernel.iterations_per_context(actions as u32);
+    let needed = iterations.div_ceil(THREAD_ITERATIONS * u64::from(kernel.threads()));
+    busy.min(worthwhile).max(needed).max(1)
+}
+
+fn too_large(what: &str, bytes: u64, limit: u64, reduce: &str) -> BackendError {
+    BackendError::TooLarge {
+        what: what.into(),
+        bytes,
+        limit,
+        reduce: reduce.into(),
+    }
+}
+
+impl Cut {
+    /// Cuts one group, or says how large the problem is and what to reduce.
+    pub fn new(group: &[Size], kernel: Kernel, limits: &Limits) -> Result<Self, BackendError> {
+        let most = |of: fn(&Size) -> u64| group.iter().map(of).max().unwrap_or(0);
+        let tile = u64::from(kernel.tile());
+        let widest = most(|size| size.width).max(1);
+        let tiles = widest.div_ceil(tile);
+        let need = group
+            .iter()
+            .map(|size| Need::of(size, kernel))
+            .fold(Need::default(), |sum, need| sum.plus(&need));
+        if need.table > limits.binding_bytes {
+            let reduce = "the budget or the horizon";
+            let limit = limits.binding_bytes;
+            return Err(too_large("the value table", need.table, limit, reduce));
+        }
+        if tiles > u64::from(limits.workgroups) {
+            let bytes = widest * kernel.value_bytes() as u64;
+            let limit = u64::from(limits.workgroups) * tile * kernel.value_bytes() as u64;
+            let what = "a row of the value table";
+            return Err(too_large(what, bytes, limit, "the budget"));
+        }
+        let entries = most(|size| size.entries);
+        let moving = !need.fits(limits);
+        let entries_per_window = if moving {
+            // A window's coefficients, costs and members must each fit a binding, and start where one may.
+            let per_pair = group[0].actions * kernel.pair_bytes() as u64;
+            let per_entry = per_pair.max(kernel.member_bytes() as u64);
+            let most = limits.binding_bytes / per_entry / ALIGN * ALIGN;
+            if most == 0 {
+                let (what, bytes) = ("256 contexts", ALIGN * per_entry);
+                return Err(too_large(what, bytes, limits.binding_bytes, "the actions"));
+            }
+            most
+        } else {
+            entries.max(1)
+        };
+        let windows = entries.div_ceil(entries_per_window).max(1);
+        let horizon = most(|size| size.horizon);
+        check_buffers(&need, moving, windows, horizon, limits)?;
+        let longest_list = most(|size| size.longest_list).min(entries_per_window);
+        let actions = most(|size| size.actions);
+        let others = tiles * group.len() as u64;
+        let pieces = pieces(kernel, limits, others, longest_list, actions)
+            .min(u64::from(limits.workgroups) / windows)
+            .max(1);
+        let sum_stride = tiles * tile;
+        let half = group.len() as u64 * windows * pieces * sum_stride;
+        let sums = 2 * half * kernel.sum_bytes() as u64;
+        if sums > limits.binding_bytes {
+            let reduce = "the budget or the number of context rows";
+            let limit = limits.binding_bytes;
+            return Err(too_large("the partial sums", sums, limit, reduce));
+        }
+        // From here on everything fits a binding, and so 32 bits.
+        let mut cut = Self {
+            kernel,
+            places: Vec::with_capacity(group.len()),
+            tiles: tiles as u32,
+            pieces: pieces as u32,
+            sum_stride: sum_stride as u32,
+            half: half as u32,
+            table_values: 0,
+            moving,
+            entries_per_window: entries_per_window as usize,
+            entries: entries as usize,
+            actions: group.first().map_or(1, |size| size.actions as usize),
+        };
+        let mut place = Place::default();
+        for size in group {
+            cut.places.push(place);
+            let pairs = (size.entries * size.actions) as u32;
+            place.first_pair += pairs;
+            place.first_cost += if kernel.is_narrow() {
+                size.entries as u32
+            } else {
+                pairs
+            };
+            place.first_value += (size.horizon * size.width) as u32;
+            place.first_sum += (windows * pieces * sum_stride) as u32;
+        }
+        cut.table_values = u64::from(place.first_value);
+        Ok(cut)
+    }
+
+    /// Number of windows; more than one only where bindings move.
+    pub fn windows(&self) -> usize {
+        self.entries.div_ceil(self.entries_per_window).max(1)
+    }
+
+    /// The entries of a window.
+    pub fn window_entries(&self, window: usize) -> std::ops::Range<usize> {
+        let start = window * self.entries_per_window;
+        start..(start + self.entries_per_window).min(self.entries.max(start))
+    }
+
+    /// Byte offset of a window in the coefficients.
+    pub fn window_pair_offset(&self, window: usize) -> u32 {
+        (window * self.entries_per_window * self.actions * self.kernel.pair_bytes()) as u32
+    }
+
+    /// Byte offset of a window in the costs.
+    pub fn window_cost_offset(&self, window: usize) -> u32 {
+        let words = if self.kernel.is_narrow() {
+            1
+        } else {
+            self.actions
+        };
+        (window * self.entries_per_window * words * 4) as u32
+    }
+
+    /// Bytes of the table.
+    pub fn table_bytes(&self) -> u64 {
+        self.table_values * self.kernel.value_bytes() as u64
+    }
+
+    /// Bytes of the partial sums, both halves.
+    pub fn sum_bytes(&self) -> u64 {
+        2 * u64::from(self.half) * self.kernel.sum_bytes() as u64
+    }
+}
+
+/// Refuses buffers larger than the adapter's, and places in them that the 32 bits of a dynamic offset cannot tell.
+fn check_buffers(
+    need: &Need,
+    moving: bool,
+    windows: u64,
+    horizon: u64,
+    limits: &Limits,
+) -> Result<(), BackendError> {
+    let largest = u64::from(u32::MAX).min(limits.buffer_bytes);
+    let mut sample = need.pairs.max(need.members);
+    if moving {
+        // Windows of members begin at multiples of 256 bytes, and behind the last window a whole binding must fit.
+        let members = need.members + windows * horizon * ALIGN;
+        sample = sample.max(members) + limits.binding_bytes;
+    }
+    if sample > largest {
+        let reduce = "the number of context rows or actions";
+        return Err(too_large("the sample", sample, largest, reduce));
+    }
+    let steps = (horizon + 1) * windows * UNIFORM_STRIDE;
+    if steps > largest {
+        let reduce = "the horizon or the number of context rows";
+        return Err(too_large("the list of steps", steps, largest, reduce));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cut;
+    use crate::dp::BackendError;
+    use crate::dp::gpu::kernel::Kernel;
+    use crate::dp::gpu::limits::{Limits, Size};
+
+    const LIMITS: Limits = Limits {
+        binding_bytes: 128 << 20,
+        buffer_bytes: 64 << 30,
+        workgroups: 65_535,
+        busy_workgroups: 512,
+    };
+
+    fn refused(size: Size, kernel: Kernel, limits: &Limits) -> Option<String> {
+        match Cut::new(&[size], kernel, limits) {
+            Ok(_) => None,
+            Err(BackendError::TooLarge {
+                what, bytes, limit, ..
+            }) => {
+                assert!(bytes > limit);
+                Some(what)
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    /// An adapter with buffers beyond 4 GiB: windows up to there are used, and none whose offset 32 bits would wrap.
+    #[test]
+    fn windows_beyond_4_gib_are_refused() {
+        let wide = Kernel::Wide {
+            tile_vectors: 8,
+            threads: 64,
+        };
+        let size = |gib: u64| Size {
+            entries: gib << 20,
+            actions: 128,
+            horizon: 4,
+            width: 20,
+            members: gib << 20,
+            longest_list: gib << 18,
+        };
+        for kernel in [wide, Kernel::F64 { threads: 64 }] {
+            let factor = kernel.pair_bytes() as u64 / 8;
+            let large = size(3 / factor);
+            let cut = Cut::new(&[large], kernel, &LIMITS).unwrap();
+            let last = cut.windows() - 1;
+            assert!(cut.moving && last >= 15);
+            let exact = last as u64 * cut.window_entries(0).len() as u64 * 128;
+            let bytes = exact * kernel.pair_bytes() as u64;
+            assert_eq!(u64::from(cut.window_pair_offset(last)), bytes);
+            assert_eq!(u64::from(cut.window_cost_offset(last)), 4 * exact);
+            let what = refused(size(5), kernel, &LIMITS);
+            assert_eq!(what.as_deref(), Some("the sample"));
+        }
+    }
+
+    /// Partial sums of very many budgets and pieces: their number does not fit 32 bits.
+    #[test]
+    fn partial_sums_are_counted_in_64_bits() {
+        let kernel = Kernel::Narrow {
+            tile_vectors: 8,
+            costs: 4,
+            threads: 8,
+        };
+        let size = Size {
+            entries: 3 << 20,
+            actions: 60,
+            horizon: 1,
+            width: 1 << 20,
+            members: 3 << 20,
+            longest_list: 3 << 20,
+        };
+        let what = refused(size, kernel, &LIMITS);
+        assert_eq!(what.as_deref(), Some("the partial sums"));
+    }
+
+    /// The uniforms of very many steps: one offset per dispatch.
+    #[test]
+    fn very_many_steps_are_refused() {
+        let kernel = Kernel::F64 { threads: 64 };
+        let limits = Limits {
+            binding_bytes: 1 << 30,
+            ..LIMITS
+        };
+        let size = Size {
+            entries: 1,
+            actions: 1,
+            horizon: 20_000_000,
+            width: 2,
+            members: 1,
+            longest_list: 1,
+        };
+        let what = refused(size, kernel, &limits);
+        assert_eq!(what.as_deref(), Some("the list of steps"));
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether `bounds.wgsl` may evaluate an oracle's bounds in 32-bit floats: nothing may overflow, and a few contexts
+//! evaluated both ways, as the shader does it and in 64 bits, must agree. Where they do not, bounds are evaluated on the
+//! CPU.
+
+use super::fixed_point::GAIN_LIMIT;
+use crate::dp::{BoundParameters, ContextSample, Link, PlanRequest};
+
+/// What a bound may be off.
+const TOLERANCE: f64 = 1e-6;
+
+/// Terms up to this have squares that sum up within 32 bits.
+const LARGEST_TERM: f64 = 1e15;
+
+/// Contexts evaluated both ways.
+const COMPARED: usize = 16;
+
+/// Whether a request's bounds are safe in 32-bit floats.
+pub fn is_enough(request: &PlanRequest, parameters: &BoundParameters) -> bool {
+    let sample = request.sample;
+    if sample.largest_reward() > GAIN_LIMIT * request.reward_max {
+        return false;
+    }
+    match parameters {
+        BoundParameters::Armed { bounds, .. } => bounds.iter().flatten().all(|x| x.is_finite()),
+        BoundParameters::Ellipsoid {
+            link,
+            action_values,
+            mu,
+            factor,
+            scale,
+        } => {
+            let ellipsoid = Ellipsoid {
+                link: *link,
+                action_values,
+                mu,
+                factor,
+                scale: *scale,
+            };
+            ellipsoid.fits(sample) && ellipsoid.agrees(sample)
+        }
+    }
+}
+
+/// f(phi.mu) +- scale * |factor phi| with phi = (theta, action value).
+struct Ellipsoid<'a> {
+    link: Link,
+    action_values: &'a [f64],
+    mu: &'a [f64],
+    factor: &'a [f64],
+    scale: f64,
+}
+
+impl Ellipsoid<'_> {
+    /// Whether no product or sum of the shader overflows on any context of the sample.
+    fn fits(&self, sample: &ContextSample) -> bool {
+        let mut largest = sample.largest_features().to_vec();
+        largest.push(
+            self.action_values
+                .iter()
+                .fold(0.0, |most: f64, x| most.max(x.abs())),
+        );
+        let sum_of_terms = |row: &[f64]| -> f64 {
+            let terms = row.iter().zip(&largest);
+            terms.map(|(x, most)| x.abs() * most).sum()
+        };
+        let numbers = largest.iter().chain(self.mu).chain(self.factor);
+        let mut terms = numbers.map(|x| x.abs()).fold(self.scale, f64::max);
+        terms = terms.max(sum_of_terms(self.mu));
+        for i in 0..largest.len() {
+            let row = &self.factor[i * (i + 1) / 2..][..=i];
+            terms = terms.max(sum_of_terms(row) * self.scale.max(1.0));
+        }
+        // Subnormal numbers are no trouble here: they are bounds of zero to any tolerance that matters.
+        terms <= LARGEST_TERM
+    }
+
+    /// Whether contexts spread over the sample have the same bounds in 32 and in 64 bits.
+    fn agrees(&self, sample: &ContextSample) -> bool {
+        let stride = sample.len().div_ceil(COMPARED).max(1);
+        (0..sample.len()).step_by(stride).all(|entry| {
+            let theta = sample.context(entry).features;
+            self.action_values.iter().all(|&value| {
+                let short = self.bounds(theta, value, |x| f64::from(x as f32));
+                let long = self.bounds(theta, value, |x| x);
+                let off = |i: usize| (short[i] - long[i]).abs();
+                off(0) <= TOLERANCE && off(1) <= TOLERANCE
+            })
+        })
+    }
+
+    /// (ucb, lcb) as `bounds.wgsl` computes them, with every result rounded.
+    fn bounds(&self, theta: &[f64], value: f64, round: impl Fn(f64) -> f64) -> [f64; 2] {
+        let phi = || theta.iter().copied().chain([value]).map(&round);
+        let product = |row: &[f64]| {
+            let terms = row.iter().zip(phi()).map(|(x, y)| round(round(*x) * y));
+            terms.fold(0.0, |sum, term| round(sum + term))
+        };
+        let mut square = 0.0;
+        for i in 0..=theta.len() {
+            let along = product(&self.factor[i * (i + 1) / 2..][..=i]);
+            square = round(square + round(along * along));
+        }
+        let mut estimate = product(self.mu);
+        if self.link == Link::Logistic {
+            estimate = round(1.0 / round(1.0 + round((-estimate).exp())));
+        }
+        let radius = round(round(self.scale) * round(square.sqrt()));
+        [estimate + radius, estimate - radius].map(|x| round(x).clamp(0.0, 1.0))
+    }
+}

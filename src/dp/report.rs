@@ -1,0 +1,29 @@
+//! What did the work, as plain data for whoever writes it down.
+
+/// What did the work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// `cpu` or `gpu`.
+    pub backend: String,
+    /// `f64` or `f32`.
+    pub precision: String,
+    /// The CPU's strategies by name, and how many plans each has made.
+    pub strategies: Vec<(String, u64)>,
+    /// Name of the adapter, where there is one.
+    pub adapter: Option<String>,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// What was moved to and from it.
+    pub traffic: Option<Traffic>,
+}
+
+/// What has been moved to and from an adapter, and launched there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Dispatches.
+    pub dispatches: u64,
+    /// Bytes written to the adapter.
+    pub bytes_up: u64,
+    /// Bytes read from it.
+    pub bytes_down: u64,
+}
