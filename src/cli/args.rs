@@ -34,6 +34,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Fit acceptance models to a task folder's log and compare them on held-out episodes: model.json, study.toml, fit.html.
     Fit(FitArgs),
+    /// Plan the offers of a task folder whose log has been fitted: plan.csv and a page to look them up.
+    Plan(PlanArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit.
@@ -294,6 +296,29 @@ pub struct FitArgs {
     /// What standard output gets.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Task folder whose log has been fitted.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Largest budget of the plan, in place of the task's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: Option<u32>,
+    /// The plan (CSV); its page is beside it. Default: DIR/plan.csv.
+    #[arg(long, value_name = "plan.csv")]
+    pub out: Option<PathBuf>,
+    /// Show what the learner would try: the plan of its upper confidence bounds after the log.
+    #[arg(long)]
+    pub optimistic: bool,
+    /// The most customer segments that are shown. Default: 60, or fewer where the plan is large.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub segments: Option<u32>,
+    /// Worker threads. Default: one per core.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 fn time_of_day(text: &str) -> Result<u32, String> {

@@ -6,6 +6,8 @@ use super::args::{FitArgs, Format};
 use super::machine;
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::history::fit::FitSettings;
+use cbwk_gpu::report::own_data::fit_page;
+use cbwk_gpu::results::write_whole;
 
 /// Runs the command.
 pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
@@ -16,6 +18,8 @@ pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
         pooled_below: args.pooled_below,
     })?;
     folder.write_fit(&fitted)?;
+    let page = fit_page(&folder.name(), &fitted.file);
+    write_whole(&folder.place("fit.html"), page.as_bytes())?;
     let mut out = std::io::stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&fitted.file)?)?,

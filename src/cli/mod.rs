@@ -7,6 +7,7 @@ mod failure;
 mod fit;
 mod import;
 mod machine;
+mod plan;
 mod report;
 mod reproduce;
 mod sample_sizes;
@@ -57,6 +58,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),
+        Command::Plan(args) => plan::plan(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

@@ -137,6 +137,15 @@ impl TaskFolder {
         }
     }
 
+    /// What pages call it: the folder's own name.
+    pub fn name(&self) -> String {
+        let full = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let name = full
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_else(|| "task".into())
+    }
+
     /// Where a file of the folder is.
     pub fn place(&self, name: &str) -> PathBuf {
         self.path.join(name)

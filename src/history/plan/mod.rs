@@ -4,6 +4,7 @@
 mod law_sample;
 mod rows;
 mod segments;
+mod view;
 
 use std::sync::Arc;
 
@@ -17,11 +18,12 @@ use crate::dp::{Backend, BackendError, BoundSource, Coefficients, Problem, Value
 use crate::error::Invalid;
 use crate::oracle::{Bounds, Known, LogisticMixtureParameters, Oracle, OracleSpec};
 use crate::policy::{InitialArrival, InitialLog, LearnerSpec, MimicOptDp, Policy, best_action};
-use crate::task::{Context, Task};
+use crate::task::Task;
 
 pub use law_sample::law_sample;
 pub use rows::{CellOffer, plan_csv};
 pub use segments::{Choices, Segment, choices, segments};
+pub use view::{ColumnView, PlanView, SegmentView};
 
 /// Confidence of the learner's bounds.
 const DELTA: f64 = 0.1;
@@ -129,10 +131,21 @@ impl OfferPlan {
 
     /// The offer to somebody with these features at `step` (0-based) and `budget` units left.
     pub fn offer(&self, fitted: &Fitted, step: usize, budget: u32, features: &[f64]) -> CellOffer {
+        self.cell(step, budget, features, &self.acceptance(fitted, features))
+    }
+
+    /// Likewise, where acceptance is known already.
+    fn cell(
+        &self,
+        step: usize,
+        budget: u32,
+        features: &[f64],
+        acceptance: &[[f64; 3]],
+    ) -> CellOffer {
         let task = &self.task;
         let context = task.context(step, features);
         let next = self.table.row(step + 1);
-        let action = self.best(&context, budget, next);
+        let action = self.best(step, budget, features);
         let cost = match action {
             0 => (1..=task.actions())
                 .map(|a| task.cost(&context, a))
@@ -141,51 +154,51 @@ impl OfferPlan {
                 .min(budget),
             a => task.cost(&context, a),
         };
-        let opportunity_cost = next[budget as usize] - next[(budget - cost) as usize];
-        let value = self.table.row(step)[budget as usize];
-        if action == 0 {
-            return CellOffer {
-                action: None,
-                probability: 0.0,
-                lower: 0.0,
-                upper: 0.0,
-                opportunity_cost,
-                value,
-            };
-        }
-        let mut estimates = vec![0.0; task.actions()];
-        self.oracle().estimate(&context, &mut estimates);
-        let (lower, upper) = match &self.beliefs {
-            Beliefs::Estimates(_) => fitted
-                .uncertainty
-                .interval(features, self.actions[action - 1]),
-            Beliefs::Learner(learner) => {
-                let mut bounds = vec![Bounds::UNKNOWN; task.actions()];
-                learner.oracle().interval(&context, &mut bounds);
-                (bounds[action - 1].lcb, bounds[action - 1].ucb)
-            }
+        let [probability, lower, upper] = match action {
+            0 => [0.0; 3],
+            a => acceptance[a - 1],
         };
         CellOffer {
-            action: Some(task.application().action_value(action)),
-            probability: estimates[action - 1],
+            action: (action > 0).then(|| task.application().action_value(action)),
+            probability,
             lower,
             upper,
-            opportunity_cost,
-            value,
+            opportunity_cost: next[budget as usize] - next[(budget - cost) as usize],
+            value: self.table.row(step)[budget as usize],
         }
     }
 
-    /// The number of the action that the plan takes; 0 is none.
-    fn best(&self, context: &Context, budget: u32, next: &[f64]) -> usize {
+    /// Probability of acceptance with its interval, for every action.
+    pub fn acceptance(&self, fitted: &Fitted, features: &[f64]) -> Vec<[f64; 3]> {
+        let context = self.task.context(0, features);
+        let mut estimates = vec![0.0; self.task.actions()];
+        self.oracle().estimate(&context, &mut estimates);
+        let mut bounds = vec![Bounds::UNKNOWN; self.task.actions()];
+        if let Beliefs::Learner(learner) = &self.beliefs {
+            learner.oracle().interval(&context, &mut bounds);
+        }
+        let of_action = |(i, estimate): (usize, &f64)| {
+            let (lower, upper) = match self.beliefs {
+                Beliefs::Estimates(_) => fitted.uncertainty.interval(features, self.actions[i]),
+                Beliefs::Learner(_) => (bounds[i].lcb, bounds[i].ucb),
+            };
+            [*estimate, lower, upper]
+        };
+        estimates.iter().enumerate().map(of_action).collect()
+    }
+
+    /// The number of the action that the plan takes at `step` (0-based); 0 is none.
+    pub fn best(&self, step: usize, budget: u32, features: &[f64]) -> usize {
         let task = &self.task;
+        let context = task.context(step, features);
         let mut bounds = vec![Bounds::UNKNOWN; task.actions()];
-        self.oracle().bounds(context, &mut bounds);
+        self.oracle().bounds(&context, &mut bounds);
         let offers = bounds.iter().zip(1..).map(|(bounds, action)| {
-            let reward = task.reward(context, action);
+            let reward = task.reward(&context, action);
             let (gain, lcb) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
-            (gain, lcb, reward, task.cost(context, action))
+            (gain, lcb, reward, task.cost(&context, action))
         });
-        best_action(offers, next, budget, task.reward_max())
+        best_action(offers, self.table.row(step + 1), budget, task.reward_max())
     }
 }
 

@@ -50,11 +50,15 @@ pub fn plan_csv(
         .iter()
         .map(|segment| segment.values.iter().map(ToString::to_string).collect())
         .collect();
+    let acceptance: Vec<Vec<[f64; 3]>> = segments
+        .iter()
+        .map(|segment| plan.acceptance(fitted, &segment.features))
+        .collect();
     let mut cells: Vec<String> = Vec::new();
     for step in 0..plan.task.horizon() {
         for budget in 1..=plan.task.budget_max() {
-            for (segment, raw) in segments.iter().zip(&raw) {
-                let offer = plan.offer(fitted, step, budget, &segment.features);
+            for ((segment, raw), acceptance) in segments.iter().zip(&raw).zip(&acceptance) {
+                let offer = plan.cell(step, budget, &segment.features, acceptance);
                 cells.clear();
                 cells.extend([(step + 1).to_string(), budget.to_string()]);
                 cells.extend_from_slice(raw);
