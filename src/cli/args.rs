@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use cbwk_gpu::history::evaluate::PolicyName;
 use cbwk_gpu::history::{POOLED_BELOW, parse_time};
 use cbwk_gpu::task::HORIZON_LIMIT;
 
@@ -36,6 +37,9 @@ pub enum Command {
     Fit(FitArgs),
     /// Plan the offers of a task folder whose log has been fitted: plan.csv and a page to look them up.
     Plan(PlanArgs),
+    /// Say what the plan of a task folder would earn against today's policy, with an interval, and what the log does not
+    /// support.
+    Evaluate(EvaluateArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit.
@@ -319,6 +323,51 @@ pub struct PlanArgs {
     /// Worker threads. Default: one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+}
+
+/// Arguments of `evaluate`.
+#[derive(Debug, Args)]
+pub struct EvaluateArgs {
+    /// Task folder whose log has been fitted.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// What to evaluate: plan, or fixed:<price>.
+    #[arg(long, default_value = "plan", value_parser = policy_name)]
+    pub policy: PolicyName,
+    /// What to compare it with: logged (what the log itself earned), fixed:<price>, or plan.
+    #[arg(long, default_value = "logged", value_parser = policy_name)]
+    pub against: PolicyName,
+    /// Draws of the bootstrap over episodes.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    pub draws: u32,
+    /// Splits into halves in every draw.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub splits: u32,
+    /// Seed of splits and draws.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Answer even where the log has hardly tried the offers.
+    #[arg(long)]
+    pub unsupported: bool,
+    /// Worker threads. Default: one per core.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// No progress bar.
+    #[arg(long)]
+    pub quiet: bool,
+    /// What standard output gets.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+fn policy_name(text: &str) -> Result<PolicyName, String> {
+    let value = |price: &str| price.parse().ok().filter(|x: &f64| x.is_finite());
+    match (text, text.strip_prefix("fixed:").map(value)) {
+        ("plan", _) => Ok(PolicyName::Plan),
+        ("logged", _) => Ok(PolicyName::Logged),
+        (_, Some(Some(value))) => Ok(PolicyName::Fixed(value)),
+        _ => Err("accepted: plan, logged, or fixed:<price> such as fixed:2.4".into()),
+    }
 }
 
 fn time_of_day(text: &str) -> Result<u32, String> {

@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod devices;
+mod evaluate;
 mod failure;
 mod fit;
 mod import;
@@ -59,6 +60,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),
         Command::Plan(args) => plan::plan(args),
+        Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

@@ -3,6 +3,7 @@
 
 mod clock;
 mod encoding;
+pub mod evaluate;
 pub mod fit;
 mod import;
 mod law;
