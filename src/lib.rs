@@ -55,6 +55,7 @@ pub mod dp;
 pub mod error;
 pub mod experiment;
 pub mod fluid;
+pub mod history;
 pub mod learner;
 pub mod oracle;
 pub mod policy;

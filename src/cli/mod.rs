@@ -3,8 +3,12 @@
 mod args;
 mod calibrate;
 mod devices;
+mod evaluate;
 mod failure;
+mod fit;
+mod import;
 mod machine;
+mod plan;
 mod progress;
 mod report;
 mod reproduce;
@@ -55,6 +59,10 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::Import(args) => import::import(args),
+        Command::Fit(args) => fit::fit(args),
+        Command::Plan(args) => plan::plan(args),
+        Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }
