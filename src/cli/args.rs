@@ -176,6 +176,9 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// No progress on standard error.
+    #[arg(long)]
+    pub quiet: bool,
     /// What standard output gets.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

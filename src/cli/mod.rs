@@ -7,6 +7,7 @@ mod devices;
 mod failure;
 mod interrupt;
 mod machine;
+mod progress;
 mod report;
 mod reproduce;
 mod resources;

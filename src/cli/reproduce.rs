@@ -49,7 +49,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
     let mut panels = Vec::new();
     let mut runs = Vec::new();
     for same_actions in studies.chunk_by(|(k, ..), (next, ..)| k == next) {
-        let mut charts = Vec::new();
+        let (mut charts, mut improved) = (Vec::new(), Vec::new());
         for (k, panel, file) in same_actions {
             machine::note(&args.machine, &format!("{} with K = {k}", panel.name()));
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
@@ -64,13 +64,18 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
                 with_others(error, done)
             })?;
             let results = &finished.results;
-            charts.push(plot::regret(results));
+            // The paper's figure shows the paper's policies; the improvement has a figure of its own.
+            let paper = results.first_policies(config::COMPARED.len());
+            charts.push(plot::regret(&paper));
+            improved.push(plot::regret(results));
             panels.push(Panel::new(panel.name(), *k, results, finished.excess));
             runs.push(results.run.text());
         }
         let figure = plot::side_by_side(&charts);
         let k = same_actions[0].0;
         folder.write(&format!("figure-K{k}.svg"), figure.as_bytes())?;
+        let figure = plot::side_by_side(&improved);
+        folder.write(&format!("improved-K{k}.svg"), figure.as_bytes())?;
     }
     let setting = format!(
         "T = {} episodes, H = 24 steps, budget B = 5, {replications} replications, seed {}.",

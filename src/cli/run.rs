@@ -1,16 +1,15 @@
 //! A study from its folder to its results: progress, early ends, files.
 
-use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::args::MachineArgs;
 use super::failure::Ended;
 use super::interrupt::{Interrupt, Interrupted};
-use super::{machine, resources};
+use super::{machine, progress, resources};
 use cbwk_gpu::config::StudyFile;
 use cbwk_gpu::dp::{Backend, BackendError};
 use cbwk_gpu::error::OutputError;
@@ -61,8 +60,9 @@ pub fn run_study(
     for note in study.world.notes() {
         machine::note(machine.args, note);
     }
+    let episodes = study.policies.len() * study.replications * study.episodes;
     let mut watcher = Watcher {
-        bar: progress_bar(machine.args, study),
+        bar: progress::bar(machine.args.quiet, episodes as u64, "episodes"),
         episodes: EpisodesFile::start(folder)?,
         interrupt: &machine.interrupt,
     };
@@ -78,7 +78,7 @@ pub fn run_study(
         report: backend.report(),
         threads: machine.threads,
     };
-    let excess = outcome.excess_over_first();
+    let excess = outcome.excess_over(0);
     let mut results = Results::of_outcome(folder.path(), study, text, outcome, setting);
     results.write_tables(folder)?;
     let picture = report::plot::regret(&results).svg();
@@ -173,19 +173,6 @@ impl Watcher<'_> {
             besides: None,
         }
     }
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress_bar(machine: &MachineArgs, study: &Study) -> ProgressBar {
-    if machine.quiet || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let total = study.policies.len() * study.replications * study.episodes;
-    let bar = ProgressBar::new(total as u64);
-    let style = ProgressStyle::with_template("{bar:40} {percent}% of {len} episodes, {eta} left");
-    bar.set_style(style.expect("the template is valid"));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 fn command_line() -> String {

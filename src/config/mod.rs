@@ -20,7 +20,7 @@ use section::Section;
 pub use crate::experiment::{NamedPolicy, Study};
 pub use data_files::DataFile;
 pub use document::Document;
-pub use paper::{COMPARED, Panel};
+pub use paper::{COMPARED, IMPROVED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint};
 
@@ -89,10 +89,32 @@ impl StudyFile {
         &self.data
     }
 
+    /// Comments on parameters of oracles that nobody set and that follow from the study.
+    fn derived(&self) -> impl Iterator<Item = String> {
+        let Study {
+            world, episodes, ..
+        } = &self.study;
+        self.study.policies.iter().filter_map(|policy| {
+            let oracle = policy.maker.oracle()?;
+            let derived = oracle.derived(world.task(), *episodes);
+            let values = derived
+                .iter()
+                .map(|(key, value)| format!("{key} = {value:?}"));
+            let values: Vec<String> = values.collect();
+            let (name, kind) = (&policy.name, oracle.kind());
+            let line = format!(
+                "# {name}: {} of {kind} from the study.\n",
+                values.join(", ")
+            );
+            (!values.is_empty()).then_some(line)
+        })
+    }
+
     /// The resolved study as a file.
     pub fn resolved_text(&self) -> String {
         let body = toml::to_string(&self.resolved).expect("a table of values can be written");
-        format!("# Resolved study: every setting as it was used.\n\n{body}")
+        let derived: String = self.derived().collect();
+        format!("# Resolved study: every setting as it was used.\n{derived}\n{body}")
     }
 }
 

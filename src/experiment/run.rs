@@ -11,14 +11,16 @@ use thiserror::Error;
 
 use super::expected::Evaluator;
 use super::need::wave_size;
-use super::{BudgetUse, Environment, EpisodeOutcome, Offer, OfferSurvey, Purpose, Streams};
+use super::{
+    BudgetUse, Environment, EpisodeOutcome, Knowledge, Offer, OfferSurvey, Purpose, Streams,
+};
 use super::{Outcome, Phases, PolicyOutcome, Tally};
 use super::{Record, Sink, SinkError, Study, Yardstick};
 use crate::dp::cpu::Dense;
 use crate::dp::{Backend, BackendError, ContextSample};
 use crate::error::Invalid;
 use crate::fluid::FluidPlan;
-use crate::oracle::Truth;
+use crate::oracle::{OracleConfig, Truth};
 use crate::policy::{self, Policy, Setting, Start, Turn};
 use crate::task::ContextRows;
 use crate::world::{Optimum, World};
@@ -91,17 +93,24 @@ pub fn run(
                 .collect();
             run_wave(study, &yardstick, &mut wave, backend, &mut phases, sink)?;
             let plans: Vec<&dyn Policy> = wave.iter().map(|r| r.policy.as_ref()).collect();
-            let offers = survey.look(&plans);
-            for ((replication, offers), number) in wave.into_iter().zip(offers).zip(first..) {
-                let record = replication.record(&policy.name, number, offers);
+            let seen = survey.look(&plans);
+            for ((replication, seen), number) in wave.into_iter().zip(seen).zip(first..) {
+                let record = replication.record(&policy.name, number, seen);
                 tally.add(&record);
                 let taken = sink.replication(&yardstick, &record);
                 taken.map_err(RunError::Sink)?;
             }
             sink.wave().map_err(RunError::Sink)?;
         }
+        let knowledge = tally.knowledge.mean();
+        let by_hand = policy
+            .maker
+            .oracle()
+            .map_or(Vec::new(), OracleConfig::set_by_hand);
         policies.push(PolicyOutcome {
             name: policy.name.clone(),
+            warnings: knowledge.map_or(Vec::new(), |known| known.warnings(&by_hand)),
+            knowledge,
             regret: tally.regret.finish(),
             budget_use: tally.budget_use,
             offers: survey.finish(tally.offers, &optimum),
@@ -197,12 +206,18 @@ impl Replication {
     }
 
     /// What is left of it when it is finished.
-    fn record(self, policy: &str, number: usize, offers: Vec<Offer>) -> Record {
+    fn record(
+        self,
+        policy: &str,
+        number: usize,
+        (offers, knowledge): (Vec<Offer>, Option<Knowledge>),
+    ) -> Record {
         Record {
             policy: policy.into(),
             replication: number,
             episodes: self.outcomes,
             left: self.left,
+            knowledge,
             offers,
         }
     }

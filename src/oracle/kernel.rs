@@ -21,6 +21,13 @@ use super::posterior::Posterior;
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::task::{Context, Kernel, KernelSpec, Task};
 
+impl KernelParameters {
+    /// lambda: what is set, or 1 + 2/T.
+    pub fn lambda_in_force(&self, episodes: usize) -> f64 {
+        self.lambda.unwrap_or(1.0 + 2.0 / episodes as f64)
+    }
+}
+
 /// Parameters of the oracle; those that are set are positive, and lambda is above 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelParameters {
@@ -84,7 +91,7 @@ impl KernelOracle {
         parameters: &KernelParameters,
         episodes: usize,
     ) -> Self {
-        let lambda = parameters.lambda.unwrap_or(1.0 + 2.0 / episodes as f64);
+        let lambda = parameters.lambda_in_force(episodes);
         Self {
             norm_bound: parameters.norm_bound,
             beta: parameters.beta.map_or(Beta::Paper, Beta::Fixed),

@@ -83,6 +83,7 @@ fn is_ours(name: &str) -> bool {
             .iter()
             .any(|what| picture(&format!("report-{what}"), &[".svg", ".png"]))
         || picture("figure-K", &[".svg"])
+        || picture("improved-K", &[".svg"])
 }
 
 /// Points of a sweep (`value=3`) and panels of the paper's comparison (`auction-K4`).

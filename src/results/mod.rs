@@ -30,5 +30,5 @@ pub use records::{
     ActionRow, CoverageRow, EpisodeRow, EstimationRow, StepRow, SummaryRow, ValueRow,
 };
 pub use rows::{GrowingRows, Line, Row, Rows, Unaccepted, columns, csv_text};
-pub use run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
+pub use run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 pub use study_toml::StudyText;

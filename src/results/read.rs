@@ -23,6 +23,16 @@ pub struct Results {
     pub policies: Vec<PolicyResults>,
 }
 
+impl Results {
+    /// The first `count` policies alone.
+    pub fn first_policies(&self, count: usize) -> Self {
+        let mut first = self.clone();
+        first.policies.truncate(count);
+        first.run.policies.truncate(count);
+        first
+    }
+}
+
 /// One policy of a study.
 #[derive(Debug, Clone)]
 pub struct PolicyResults {
