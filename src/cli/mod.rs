@@ -2,17 +2,20 @@
 
 mod args;
 mod calibrate;
+mod data;
 mod devices;
 mod evaluate;
 mod failure;
 mod fit;
 mod import;
+mod interrupt;
 mod machine;
 mod plan;
 mod progress;
 mod report;
 mod reproduce;
 mod resources;
+mod run;
 mod sample_sizes;
 mod simulate;
 mod solve;
@@ -25,6 +28,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use cbwk_gpu::config::{PRESETS, Study, preset};
+use interrupt::Interrupted;
 
 /// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
 /// backend cannot run here.
@@ -34,7 +38,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             if error.use_stderr() {
-                eprintln!("{}", one_line(&error.to_string()));
+                eprintln!("{}", failure::printable(&one_line(&error.to_string())));
                 return ExitCode::from(2);
             }
             // Help and version are answers, not errors; a closed pipe is nobody's fault.
@@ -46,7 +50,12 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", failure::in_words(&error));
+            let start = if error.is::<Interrupted>() {
+                ""
+            } else {
+                "error: "
+            };
+            eprintln!("{start}{}", failure::in_words(&error));
             ExitCode::from(failure::exit_code(&error))
         }
     }
@@ -80,12 +89,10 @@ fn presets(name: Option<&str>) -> anyhow::Result<()> {
         }
         return Ok(());
     };
-    // The same message as for --preset where the name is unknown.
-    machine::open_study(None, Some(name))?;
-    if let Some(preset) = preset(name) {
-        out.write_all(preset.text.as_bytes())?;
+    match preset(name) {
+        Some(preset) => Ok(out.write_all(preset.text.as_bytes())?),
+        None => Err(machine::no_preset("presets", name).into()),
     }
-    Ok(())
 }
 
 /// A usage error without the usage: `--help` has that.

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::args::{Format, ReproduceArgs};
-use super::simulate::{run_study, seconds};
+use super::data::Data;
+use super::interrupt::Interrupt;
+use super::run::{Machine, results_folder, run_study, seconds, with_others};
 use super::{machine, resources};
 use cbwk_gpu::config::{self, StudyFile};
 use cbwk_gpu::report::plot;
 use cbwk_gpu::report::verdict::{self, Panel};
-use cbwk_gpu::results::ResultsFolder;
 
 /// Beyond this many episodes fewer replications are the default.
 const LONG: u64 = 500;
@@ -39,9 +40,11 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
     let mut backend = machine::backend(&args.machine)?;
     let out = args.out.as_deref().unwrap_or(Path::new("results"));
     resources::check_studies(studies.iter().map(|(_, _, file)| &file.study), out)?;
-    let folder = match &args.out {
-        Some(path) => ResultsFolder::prepare(path, args.force)?,
-        None => ResultsFolder::prepare_default("reproduce")?,
+    let folder = results_folder(args.out.as_deref(), args.force, "reproduce")?;
+    let machine = Machine {
+        args: &args.machine,
+        threads,
+        interrupt: Interrupt::listen()?,
     };
     let mut panels = Vec::new();
     let mut runs = Vec::new();
@@ -50,7 +53,16 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
         for (k, panel, file) in same_actions {
             machine::note(&args.machine, &format!("{} with K = {k}", panel.name()));
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
-            let finished = run_study(file, &inner, backend.as_mut(), &args.machine, threads)?;
+            Data::default().write(file, &inner)?;
+            let finished = run_study(file, &inner, backend.as_mut(), &machine);
+            let finished = finished.map_err(|error| {
+                let (done, place) = (panels.len(), folder.path().display());
+                let done = format!(
+                    "; {done} of {} panels are finished in {place}",
+                    studies.len()
+                );
+                with_others(error, done)
+            })?;
             let results = &finished.results;
             // The paper's figure shows the paper's policies; the improvement has a figure of its own.
             let paper = results.first_policies(config::COMPARED.len());

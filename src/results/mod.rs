@@ -4,6 +4,7 @@
 //! sweep; `coverage.csv` of `calibrate`; `values.csv` and the table of sample sizes of `solve`. Numbers are written with the
 //! fewest digits that read back as the same float64. Nothing here computes or draws.
 
+mod clear;
 mod episodes;
 mod file;
 mod folder;
