@@ -56,6 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ours = PolicySpec::Learner {
         settings: LearnerSpec::PAPER,
         initial: InitialRows::Drawn(0),
+        log: None,
         oracle: OracleSpec::Armed { radius_scale: 1.0 },
     };
     let settings = LearnerSpec::PAPER.check("own", world.task(), 0)?;

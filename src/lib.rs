@@ -56,6 +56,7 @@ pub mod error;
 pub mod experiment;
 pub mod files;
 pub mod fluid;
+pub mod history;
 pub mod learner;
 pub mod oracle;
 pub mod policy;

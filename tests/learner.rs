@@ -141,6 +141,7 @@ fn mimic(oracle: OracleSpec) -> PolicySpec {
     PolicySpec::Learner {
         settings: cbwk_gpu::policy::LearnerSpec::PAPER,
         initial: InitialRows::Drawn(0),
+        log: None,
         oracle,
     }
 }
@@ -226,6 +227,7 @@ fn initial_rows_are_used_at_once() {
     let spec = |initial| PolicySpec::Learner {
         settings: cbwk_gpu::policy::LearnerSpec::PAPER,
         initial,
+        log: None,
         oracle: OracleSpec::Known,
     };
     let with = replay(&instance, &spec(InitialRows::Drawn(3)), auction_theta);

@@ -21,10 +21,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["task", "dp", "oracle", "fluid", "policy", "world"],
     ),
     ("results", &["dp", "experiment", "world"]),
-    ("report", &["results"]),
+    (
+        "history",
+        &["task", "dp", "oracle", "policy", "learner", "results"],
+    ),
+    ("report", &["results", "history"]),
     (
         "config",
-        &["task", "dp", "oracle", "policy", "world", "experiment"],
+        &[
+            "task",
+            "dp",
+            "oracle",
+            "policy",
+            "world",
+            "experiment",
+            "history",
+            "results",
+        ],
     ),
 ];
 

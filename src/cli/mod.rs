@@ -4,9 +4,13 @@ mod args;
 mod calibrate;
 mod data;
 mod devices;
+mod evaluate;
 mod failure;
+mod fit;
+mod import;
 mod interrupt;
 mod machine;
+mod plan;
 mod progress;
 mod report;
 mod reproduce;
@@ -64,6 +68,10 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::Import(args) => import::import(args),
+        Command::Fit(args) => fit::fit(args),
+        Command::Plan(args) => plan::plan(args),
+        Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Devices => devices::devices(),
         Command::Presets { name } => presets(name.as_deref()),
     }

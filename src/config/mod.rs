@@ -2,11 +2,13 @@
 
 mod data_files;
 mod document;
+mod fitted_study;
 mod paper;
 mod presets;
 mod read;
 mod section;
 mod sweep;
+mod task_folder;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ pub use document::Document;
 pub use paper::{COMPARED, IMPROVED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint};
+pub use task_folder::{LOG_FILE, MODEL_FILE, TASK_FILE, TaskFolder};
 
 /// The most episodes or replications a study may have.
 const COUNT_LIMIT: u64 = 100_000_000;
@@ -56,8 +59,7 @@ impl StudyFile {
         let settings = settings(&mut root)?;
         let mut names = FeatureNames::default();
         let spec = read::world(&mut root, settings.horizon, &mut names)?;
-        let truth = &spec.conversion;
-        let policies = read::policies(&mut root, settings.horizon, truth, &mut names)?;
+        let policies = read::policies(&mut root, &spec, &mut names)?;
         root.ignore("sweep");
         let mut resolved = root.finish()?;
         let check = || -> Result<Study, Invalid> {

@@ -137,6 +137,12 @@ fn run_wave(
     let world = &study.world;
     let evaluator = evaluator_of(study, wave);
     let counted = BudgetUse::new(study.episodes, world.task().horizon()).first_episode();
+    let mut turns: Vec<Turn> = wave
+        .iter_mut()
+        .map(|r| Turn::new(r.policy.as_mut(), r.environment.contexts()))
+        .collect();
+    timed(&mut phases.fit, || policy::prepare(&mut turns));
+    policy::replan(&mut turns, backend)?;
     for (episode, &b_t) in (1..).zip(&yardstick.budgets) {
         if let Some(evaluator) = &evaluator {
             timed(&mut phases.expected, || {

@@ -291,6 +291,18 @@ impl Learner {
         Ok(rows.len())
     }
 
+    /// Takes in the contexts of whole episodes from elsewhere, such as a log, where a step may have several arrivals.
+    /// [`Learner::replan`] makes use of them at once.
+    pub fn extend_episodes(&mut self, episodes: &[EpisodeContexts]) -> Result<usize, LearnerError> {
+        for episode in episodes {
+            self.task.check_contexts(episode)?;
+        }
+        for episode in episodes {
+            self.policy.add_contexts(episode);
+        }
+        Ok(episodes.len())
+    }
+
     /// Fits the oracle and plans anew from all that is known, also within an episode.
     pub fn replan(&mut self) -> Result<(), LearnerError> {
         let next = self.state.episodes + usize::from(self.state.open.is_none());

@@ -46,6 +46,14 @@ impl LabeledData {
         self.converted.push(converted);
     }
 
+    /// Appends all observations of another set.
+    pub fn append(&mut self, other: &Self) {
+        self.features.extend_from_slice(&other.features);
+        self.steps.extend_from_slice(&other.steps);
+        self.actions.extend_from_slice(&other.actions);
+        self.converted.extend_from_slice(&other.converted);
+    }
+
     /// N.
     pub fn len(&self) -> usize {
         self.actions.len()

@@ -18,7 +18,9 @@
 
 use super::linear_mixture::quadratic_mixture;
 use super::posterior::Posterior;
+use super::replay::{FitSizes, replay};
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
+use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
 
 impl KernelParameters {
@@ -79,6 +81,7 @@ pub struct KernelOracle {
     beta: Beta,
     radius_scale: f64,
     posterior: Posterior,
+    fits: FitSizes,
     radius: f64,
 }
 
@@ -97,6 +100,7 @@ impl KernelOracle {
             beta: parameters.beta.map_or(Beta::Paper, Beta::Fixed),
             radius_scale: parameters.radius_scale,
             posterior: Posterior::new(task, kernel, lambda),
+            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -109,6 +113,7 @@ impl KernelOracle {
             beta: Beta::Mixture { lambda },
             radius_scale: parameters.radius_scale,
             posterior: Posterior::new(task, kernel, lambda),
+            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -137,6 +142,7 @@ impl KernelOracle {
 
 impl Oracle for KernelOracle {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
+        self.fits.push(data.len());
         self.posterior.take_in(data);
         self.radius = self.radius_scale * self.beta(delta);
     }
@@ -147,6 +153,14 @@ impl Oracle for KernelOracle {
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
         self.posterior.estimate(context.features, out);
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.fits.saved()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        replay(self, data, delta, saved)
     }
 
     fn watch(&mut self, context: &Context) {

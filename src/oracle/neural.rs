@@ -15,7 +15,9 @@ use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
 use rand::rngs::ChaCha8Rng;
 
 use super::network::Network;
+use super::replay::{FitSizes, replay};
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
+use crate::error::Invalid;
 use crate::task::{Context, Task};
 
 /// Parameters of the oracle: numbers positive, the width even, the depth at least 2.
@@ -97,6 +99,7 @@ pub struct Neural {
     labels: Vec<f64>,
     /// The largest |g|^2 of the data at the start, which bounds the curvature there.
     curvature: f64,
+    fits: FitSizes,
 }
 
 impl Neural {
@@ -126,6 +129,7 @@ impl Neural {
             inputs: Vec::new(),
             labels: Vec::new(),
             curvature: 0.0,
+            fits: FitSizes::default(),
         }
     }
 
@@ -187,6 +191,7 @@ impl Neural {
 
 impl Oracle for Neural {
     fn fit(&mut self, data: &LabeledData, _delta: f64) {
+        self.fits.push(data.len());
         let m = self.network.width() as f64;
         for observation in data.since(self.labels.len()) {
             let value = self.action_values[observation.action - 1];
@@ -201,6 +206,14 @@ impl Oracle for Neural {
         if !data.is_empty() {
             self.weights = self.train();
         }
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.fits.saved()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        replay(self, data, delta, saved)
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {

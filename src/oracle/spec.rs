@@ -380,13 +380,18 @@ impl OracleConfig {
     pub fn bytes(&self, task: &Task, observations: usize, watched: usize) -> usize {
         match self.spec {
             OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) | OracleSpec::Gp(_) => {
-                let contexts = match task.is_finite() {
-                    true => watched.min(task.support().len()),
-                    false => watched,
+                // Pairs that repeat are merged.
+                let (contexts, rows) = match task.is_finite() {
+                    true => {
+                        let support = task.support().len();
+                        let rows = 2 * support * task.actions();
+                        (watched.min(support), observations.min(rows))
+                    }
+                    false => (watched, observations),
                 };
                 let columns = contexts.saturating_mul(task.actions());
-                let row = (observations / 2).saturating_add(columns);
-                row.saturating_mul(8).saturating_mul(observations)
+                let row = (rows / 2).saturating_add(columns);
+                row.saturating_mul(8).saturating_mul(rows)
             }
             OracleSpec::Glm(_)
             | OracleSpec::LinearMixture(_)

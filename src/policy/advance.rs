@@ -33,6 +33,13 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// Every policy looks at what it was given before the first episode.
+pub fn prepare(turns: &mut [Turn]) {
+    turns
+        .par_iter_mut()
+        .for_each(|turn| turn.changed = turn.policy.prepare());
+}
+
 /// Every policy learns from its episode.
 pub fn learn(turns: &mut [Turn]) {
     turns

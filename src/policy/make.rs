@@ -94,6 +94,7 @@ impl MakePolicy for PolicyConfig {
             Checked::Learner {
                 settings,
                 initial,
+                log,
                 oracle: config,
             } => {
                 let oracle = oracle(config, settings.sides());
@@ -102,6 +103,9 @@ impl MakePolicy for PolicyConfig {
                     (InitialRows::Given(rows), _) => learner.add_rows(rows),
                     (InitialRows::Drawn(_), Some(rows)) => learner.add_rows(rows),
                     (InitialRows::Drawn(_), None) => {}
+                }
+                if let Some(log) = log {
+                    learner.add_log(log);
                 }
                 Box::new(learner)
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Decider, LearnerConfig, Plan, Policy};
+use super::{Decider, LearnerConfig, Plan, Policy, WarmStart};
 use crate::dp::{ContextSample, PlanRequest, ValueTable};
 use crate::oracle::{LabeledData, Oracle};
 use crate::task::{Context, ContextRows, EpisodeContexts, Task};
@@ -69,6 +69,14 @@ impl MimicOptDp {
         self.d_t.push(context, action, converted);
     }
 
+    /// Takes in labeled rows from before the start; the plan of the first episode makes use of them.
+    pub fn add_log(&mut self, log: &WarmStart) {
+        log.contexts
+            .iter()
+            .for_each(|episode| self.add_contexts(episode));
+        self.d_t.append(&log.data);
+    }
+
     /// Fits the oracle to all labeled data for use in episode `t` (1-based): at delta_t = delta / t^2, or at delta where
     /// the oracle's bounds hold at all times at once.
     pub fn fit(&mut self, t: usize) {
@@ -111,6 +119,14 @@ impl MimicOptDp {
 }
 
 impl Policy for MimicOptDp {
+    fn prepare(&mut self) -> bool {
+        if self.d_t.is_empty() {
+            return false;
+        }
+        self.fit(1);
+        true
+    }
+
     fn start_episode(&mut self, episode: usize, _b_t: u32) {
         self.episode = episode;
     }

@@ -13,6 +13,7 @@ mod saved;
 mod simple;
 mod spec;
 mod square_cbwk;
+mod warm_start;
 
 use std::fmt::Debug;
 
@@ -21,7 +22,7 @@ use crate::fluid::FluidPlan;
 use crate::oracle::Oracle;
 use crate::task::{Context, EpisodeContexts};
 
-pub use advance::{Turn, learn, replan};
+pub use advance::{Turn, learn, prepare, replan};
 pub use decision::{Decider, best_action, best_entry_action};
 pub use fluid::Fluid;
 pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
@@ -33,6 +34,7 @@ pub use saved::SavedLearner;
 pub use simple::{Clairvoyant, Fixed, Myopic, Random};
 pub use spec::{InitialRows, PolicyConfig, PolicySpec};
 pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
+pub use warm_start::{InitialArrival, InitialLog, WarmStart};
 
 /// A policy of one replication.
 ///
@@ -40,6 +42,11 @@ pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
 /// what it knows has changed, the backend makes the plan of `plan_request`, and `install` receives its table; all
 /// replications do each of these together, so that their plans form one batch.
 pub trait Policy: Debug + Send + Sync {
+    /// The study begins; returns whether there is a plan to be made before the first episode.
+    fn prepare(&mut self) -> bool {
+        false
+    }
+
     /// Episode `episode` (1-based) starts with budget `b_t`.
     fn start_episode(&mut self, _episode: usize, _b_t: u32) {}
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{LearnerConfig, LearnerSpec, SquareSettings};
-use crate::error::Invalid;
+use super::{InitialLog, LearnerConfig, LearnerSpec, SquareSettings, WarmStart};
+use crate::error::{Invalid, shown};
 use crate::oracle::{OracleConfig, OracleSpec};
 use crate::task::{ContextRows, Task};
 
@@ -16,6 +16,8 @@ pub enum PolicySpec {
         settings: LearnerSpec,
         /// Unlabeled rows at the start.
         initial: InitialRows,
+        /// Labeled rows at the start.
+        log: Option<Arc<InitialLog>>,
         /// Confidence-bound oracle.
         oracle: OracleSpec,
     },
@@ -47,6 +49,11 @@ pub enum PolicySpec {
     },
     /// Uniform over feasible actions.
     Random,
+    /// One action, by its value (price, wage or bid).
+    FixedValue {
+        /// The value.
+        value: f64,
+    },
     /// One action, by index (0 is the null action).
     Fixed {
         /// The index.
@@ -72,6 +79,7 @@ pub(super) enum Checked {
     Learner {
         settings: LearnerConfig,
         initial: InitialRows,
+        log: Option<Arc<WarmStart>>,
         oracle: OracleConfig,
     },
     SquareCbwk {
@@ -102,6 +110,7 @@ impl PolicySpec {
             Self::Learner {
                 settings,
                 initial,
+                log,
                 oracle,
             } => {
                 let rows = match initial {
@@ -114,6 +123,12 @@ impl PolicySpec {
                         rows.len()
                     }
                 };
+                let log = log.as_ref().map(|log| {
+                    let log = log.check(&format!("{field}.initial_log"), task)?;
+                    Ok(Arc::new(log))
+                });
+                let log: Option<Arc<WarmStart>> = log.transpose()?;
+                let rows = rows + log.as_ref().map_or(0, |log| log.contexts.len());
                 let oracle = oracle.check(&format!("{field}.oracle"), task)?;
                 if settings.sampling && !oracle.has_posterior() {
                     return Err(Invalid::new(
@@ -123,6 +138,7 @@ impl PolicySpec {
                     ));
                 }
                 Checked::Learner {
+                    log,
                     settings: settings.check(field, task, rows)?,
                     initial: initial.clone(),
                     oracle,
@@ -159,6 +175,20 @@ impl PolicySpec {
                 oracle: oracle.check(&format!("{field}.oracle"), task)?,
             },
             Self::Random => Checked::Random,
+            Self::FixedValue { value } => {
+                let values = task.application().action_values();
+                let same = |known: &f64| (known - value).abs() <= 1e-9 * known.abs();
+                let Some(place) = values.iter().position(same) else {
+                    let known: Vec<String> = values.iter().map(ToString::to_string).collect();
+                    let accepted = format!("one of {}", known.join(", "));
+                    return Err(Invalid::new(
+                        format!("{field}.value"),
+                        shown(*value),
+                        accepted,
+                    ));
+                };
+                Checked::Fixed { action: place + 1 }
+            }
             Self::Fixed { action } if *action <= task.actions() => {
                 Checked::Fixed { action: *action }
             }

@@ -4,6 +4,7 @@ pub mod coverage;
 pub mod estimation;
 pub mod html;
 pub mod overview;
+pub mod own_data;
 pub mod plot;
 pub mod png;
 pub mod table;

@@ -33,6 +33,22 @@ pub enum ApplicationSpec {
     },
 }
 
+impl ApplicationSpec {
+    /// The numbers that stand for the non-null actions: prices, wages, bids, or the numbers of a table's columns.
+    pub fn action_values(&self) -> Vec<f64> {
+        match self {
+            Self::Pricing { prices } => prices.clone(),
+            Self::Procurement { wages: whole } | Self::Auction { bids: whole } => {
+                whole.iter().copied().map(f64::from).collect()
+            }
+            Self::Table { rewards, .. } => {
+                let actions = rewards.first().map_or(0, Vec::len);
+                (1..=actions).map(|a| a as f64).collect()
+            }
+        }
+    }
+}
+
 /// A checked application: at least one non-null action, every cost at least 1, every reward finite.
 #[derive(Debug, Clone)]
 pub struct Application {

@@ -36,6 +36,14 @@ pub enum ConversionSpec {
         /// mu.
         weights: Vec<f64>,
     },
+    /// 1 / (1 + exp(-(intercept_a + weights_a.theta))), each action with its own: what a regression with terms by action,
+    /// or with products of action and features, amounts to.
+    LogisticByAction {
+        /// One per action.
+        intercepts: Vec<f64>,
+        /// One row per action, one number per feature.
+        weights: Vec<Vec<f64>>,
+    },
     /// sum_i weights_i k(phi, centers_i), clipped into [0, 1], with phi = (theta, action value): a function of the
     /// kernel's reproducing Hilbert space.
     Rkhs {
@@ -66,6 +74,8 @@ enum Kind {
     ArmedByStep(Vec<f64>),
     Linear(Vec<f64>),
     Logistic(Vec<f64>),
+    /// By action: weights of the features, the intercept last.
+    LogisticByAction(Vec<Vec<f64>>),
     Rkhs(KernelExpansion),
     Table(Vec<f64>),
 }
@@ -117,6 +127,13 @@ impl Conversion {
                 weight_vector(weights, contexts.dimension() + 1)?;
                 Kind::Logistic(weights.clone())
             }
+            ConversionSpec::LogisticByAction {
+                intercepts,
+                weights,
+            } => {
+                let dimension = contexts.dimension();
+                Kind::LogisticByAction(rows_by_action(intercepts, weights, actions, dimension)?)
+            }
             ConversionSpec::Rkhs {
                 kernel,
                 centers,
@@ -142,6 +159,9 @@ impl Conversion {
             Kind::ArmedByStep(mu) => mu[context.step * self.actions + action - 1],
             Kind::Linear(mu) => inner(mu, context.features, action_value).clamp(0.0, 1.0),
             Kind::Logistic(mu) => sigmoid(inner(mu, context.features, action_value)),
+            Kind::LogisticByAction(rows) => {
+                sigmoid(inner(&rows[action - 1], context.features, 1.0))
+            }
             Kind::Rkhs(expansion) => {
                 let phi = [context.features, &[action_value]].concat();
                 expansion.at(&phi).clamp(0.0, 1.0)
@@ -277,6 +297,38 @@ fn weight_vector(weights: &[f64], length: usize) -> Result<(), Invalid> {
         ));
     }
     finite_numbers("conversion.weights", weights)
+}
+
+/// Weights of the features of each action, its intercept last.
+fn rows_by_action(
+    intercepts: &[f64],
+    weights: &[Vec<f64>],
+    actions: usize,
+    dimension: usize,
+) -> Result<Vec<Vec<f64>>, Invalid> {
+    let meaning = "one per non-null action";
+    for (name, found) in [("intercepts", intercepts.len()), ("weights", weights.len())] {
+        if found != actions {
+            let field = format!("conversion.{name}");
+            let accepted = format!("{actions} ({meaning})");
+            return Err(Invalid::new(field, format!("{found} of them"), accepted));
+        }
+    }
+    finite_numbers("conversion.intercepts", intercepts)?;
+    let row = |(i, row): (usize, &Vec<f64>)| {
+        let field = format!("conversion.weights[{}]", i + 1);
+        finite_numbers(&field, row)?;
+        if row.len() != dimension {
+            let accepted = format!("{dimension} entries (one per context feature)");
+            return Err(Invalid::new(
+                field,
+                format!("{} entries", row.len()),
+                accepted,
+            ));
+        }
+        Ok([&row[..], &[intercepts[i]]].concat())
+    };
+    weights.iter().enumerate().map(row).collect()
 }
 
 fn kernel_expansion(

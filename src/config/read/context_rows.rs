@@ -8,6 +8,7 @@ use csv::{Position, StringRecord};
 
 use super::Read;
 use crate::error::InputError;
+use crate::history::FeatureColumns;
 use crate::task::{ContextRows, NUMBER_LIMIT};
 
 /// What is known of the names of features, so that no column of one file is taken for another column of a second.
@@ -20,6 +21,40 @@ pub enum FeatureNames {
     Given(Vec<String>),
     /// A file of the study named them: others must have the same names in the same places.
     OfFile(PathBuf, Vec<String>),
+}
+
+impl FeatureNames {
+    /// Which columns of a log are features.
+    pub fn columns(&self) -> FeatureColumns {
+        match self {
+            Self::Unknown | Self::OfFile(..) => FeatureColumns::All,
+            Self::Given(names) => FeatureColumns::Named(names.clone()),
+        }
+    }
+
+    /// Takes note of the names in a file; others than those of an earlier file are refused.
+    pub fn accept(&mut self, file: &Path, found: &[String]) -> Read<()> {
+        match self {
+            Self::OfFile(other, known) if known != found => {
+                let message = format!(
+                    "found features `{}`; accepted: `{}` as in {} (contexts.features = [...] in the study has columns matched by name)",
+                    found.join(","),
+                    known.join(","),
+                    other.display()
+                );
+                Err(InputError::At {
+                    file: file.to_path_buf(),
+                    line: 1,
+                    message,
+                })
+            }
+            Self::Unknown => {
+                *self = Self::OfFile(file.to_path_buf(), found.to_vec());
+                Ok(())
+            }
+            Self::OfFile(..) | Self::Given(_) => Ok(()),
+        }
+    }
 }
 
 /// A file being read: messages name it, the line and the column.
@@ -73,19 +108,7 @@ impl Source<'_> {
             return Err(self.at(1, message.into()));
         }
         let found: Vec<String> = places.iter().map(|&i| self.header[i].to_string()).collect();
-        match names {
-            FeatureNames::OfFile(other, known) if *known != found => {
-                let message = format!(
-                    "found features `{}`; accepted: `{}` as in {} (contexts.features = [...] in the study has columns matched by name)",
-                    found.join(","),
-                    known.join(","),
-                    other.display()
-                );
-                return Err(self.at(1, message));
-            }
-            FeatureNames::OfFile(..) => {}
-            _ => *names = FeatureNames::OfFile(self.file.to_path_buf(), found),
-        }
+        names.accept(self.file, &found)?;
         Ok(places)
     }
 

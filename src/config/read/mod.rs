@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::section::Section;
 use crate::error::InputError;
+use crate::history::{EmpiricalLaw, LabeledLog, LogForm, POOLED_BELOW};
 use crate::task::{ApplicationSpec, COST_LIMIT, HORIZON_LIMIT, KernelSpec};
 use crate::world::{
     BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, LawSpec, SegmentSpec, WorldSpec,
@@ -167,8 +168,16 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     if let Some(features) = &features {
         *names = FeatureNames::Given(features.clone());
     }
-    let kinds = ["finite", "grid", "box", "mixture", "file", "by-step"];
+    let kinds = ["finite", "grid", "box", "mixture", "file", "by-step", "log"];
+    let mut no_arrival = s.number_or_numbers("no_arrival")?;
     let law = match s.kind(&kinds)?.as_str() {
+        "log" => {
+            let (law, logged) = logged_law(s, horizon, names)?;
+            if no_arrival.is_empty() {
+                no_arrival = logged;
+            }
+            law
+        }
         "by-step" => LawSpec::ByStep {
             segments: sections(s, "segments", |segment| {
                 Ok(SegmentSpec {
@@ -185,7 +194,7 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     };
     Ok(ContextsSpec {
         law,
-        no_arrival: s.number_or_numbers("no_arrival")?,
+        no_arrival,
         types: if s.has("types") {
             Some(s.rows("types")?)
         } else {
@@ -193,6 +202,42 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
         },
         features,
     })
+}
+
+/// The contexts of a labeled log, and how often nobody came.
+fn logged_law(
+    s: &mut Section,
+    horizon: usize,
+    names: &mut FeatureNames,
+) -> Read<(LawSpec, Vec<f64>)> {
+    let file = s.path("path")?;
+    let pooled_below = s.whole_or("pooled_below", 0..=u64::MAX, POOLED_BELOW)?;
+    let form = LogForm {
+        horizon,
+        features: names.columns(),
+        actions: None,
+    };
+    let log = LabeledLog::read(&file, &form)?;
+    names.accept(&file, log.features())?;
+    if log.arrivals().is_empty() {
+        let message = "found no arrival; accepted: at least one".into();
+        return Err(InputError::File { file, message });
+    }
+    let law = EmpiricalLaw::new(&log, horizon, pooled_below);
+    let episodes = log.episodes().len() as f64;
+    let nobody = |n: &u64| (1.0 - *n as f64 / episodes).max(0.0);
+    let no_arrival = law.arrivals.iter().map(nobody).collect();
+    let segments = law.segments(&log).into_iter();
+    let segments = segments.map(|segment| SegmentSpec {
+        first: *segment.steps.start(),
+        last: *segment.steps.end(),
+        law: LawSpec::Finite {
+            values: segment.values,
+            weights: Some(segment.weights),
+        },
+    });
+    let segments = segments.collect();
+    Ok((LawSpec::ByStep { segments }, no_arrival))
 }
 
 fn law(s: &mut Section, kind: &str, horizon: usize, names: &mut FeatureNames) -> Read<LawSpec> {
@@ -239,6 +284,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "armed-by-step",
         "linear",
         "logistic",
+        "logistic-by-action",
         "rkhs",
         "table",
     ];
@@ -260,6 +306,10 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         },
         "logistic" => ConversionSpec::Logistic {
             weights: s.numbers("weights")?,
+        },
+        "logistic-by-action" => ConversionSpec::LogisticByAction {
+            intercepts: s.numbers("intercepts")?,
+            weights: s.rows("weights")?,
         },
         "rkhs" => ConversionSpec::Rkhs {
             kernel: section(s, "kernel", kernel)?,

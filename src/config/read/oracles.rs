@@ -61,7 +61,9 @@ fn made_for(truth: &ConversionSpec) -> Option<&'static str> {
     match truth {
         ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => Some("armed"),
         ConversionSpec::ArmedByStep { .. } => Some("armed-by-step"),
-        ConversionSpec::Logistic { .. } => Some("logistic"),
+        ConversionSpec::Logistic { .. } | ConversionSpec::LogisticByAction { .. } => {
+            Some("logistic")
+        }
         ConversionSpec::Linear { .. } => Some("glm"),
         ConversionSpec::Rkhs { .. } => Some("kernel"),
         ConversionSpec::Table { .. } => None,

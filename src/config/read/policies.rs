@@ -6,16 +6,20 @@ use super::context_rows::{self, FeatureNames};
 use super::oracles::{Default, oracle};
 use super::{Read, WHOLE, sections};
 use crate::config::section::Section;
-use crate::policy::{DataUse, InitialRows, LearnerSpec, Optimism, PolicySpec, SquareSettings};
-use crate::world::ConversionSpec;
+use crate::history::{LabeledLog, LogForm};
+use crate::policy::{
+    DataUse, InitialArrival, InitialLog, InitialRows, LearnerSpec, Optimism, PolicySpec,
+    SquareSettings,
+};
+use crate::world::WorldSpec;
 
 /// The policies with their names, by default their kinds.
 pub(in crate::config) fn policies(
     root: &mut Section,
-    horizon: usize,
-    truth: &ConversionSpec,
+    spec: &WorldSpec,
     names: &mut FeatureNames,
 ) -> Read<Vec<(String, PolicySpec)>> {
+    let (horizon, truth) = (spec.horizon, &spec.conversion);
     sections(root, "policies", |s| {
         let kinds = [
             "mimic-opt-dp",
@@ -27,12 +31,14 @@ pub(in crate::config) fn policies(
             "fluid",
             "myopic",
             "random",
+            "fixed",
             "fixed:<a>",
         ];
         let mut learner = |s: &mut Section<'_>, settings, bounds| -> Read<PolicySpec> {
             Ok(PolicySpec::Learner {
                 settings: learner_settings(s, settings)?,
                 initial: initial_rows(s, horizon, names)?,
+                log: initial_log(s, spec, names)?,
                 oracle: oracle(s, truth, bounds)?,
             })
         };
@@ -62,6 +68,9 @@ pub(in crate::config) fn policies(
                 oracle: oracle(s, truth, Default::Paper)?,
             },
             "random" => PolicySpec::Random,
+            "fixed" => PolicySpec::FixedValue {
+                value: s.number("value")?,
+            },
             other => match other.strip_prefix("fixed:").map(str::parse) {
                 Some(Ok(action)) => PolicySpec::Fixed { action },
                 _ => return Err(s.wrong_kind("fixed:<a> with an action index, such as fixed:1")),
@@ -108,4 +117,41 @@ fn initial_rows(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Re
     }
     let rows = s.whole_or("initial_rows", WHOLE, 0)?;
     Ok(InitialRows::Drawn(rows as usize))
+}
+
+/// A labeled log: a warm start of oracle and contexts.
+fn initial_log(
+    s: &mut Section,
+    spec: &WorldSpec,
+    names: &mut FeatureNames,
+) -> Read<Option<Arc<InitialLog>>> {
+    if !s.has("initial_log") {
+        s.ignore("initial_log");
+        return Ok(None);
+    }
+    let file = s.path("initial_log")?;
+    let values = spec.application.action_values();
+    let form = LogForm {
+        horizon: spec.horizon,
+        features: names.columns(),
+        actions: Some(&values),
+    };
+    let log = LabeledLog::read(&file, &form)?;
+    names.accept(&file, log.features())?;
+    Ok(Some(Arc::new(initial_log_of(&log))))
+}
+
+fn initial_log_of(log: &LabeledLog) -> InitialLog {
+    let arrival = |i: usize| InitialArrival {
+        step: log.arrivals()[i].step as usize,
+        features: log.theta(i).to_vec(),
+        action: log.arrivals()[i].action as usize,
+        accepted: log.arrivals()[i].accepted,
+    };
+    let episodes = log.episodes().iter();
+    InitialLog {
+        episodes: episodes
+            .map(|e| e.arrivals.clone().map(arrival).collect())
+            .collect(),
+    }
 }

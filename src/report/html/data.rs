@@ -37,6 +37,12 @@ const SHOWN: [&str; 18] = [
     "fluid_bound",
 ];
 
+/// The heat map's scale.
+pub(in crate::report) fn ramp_colours() -> Vec<String> {
+    let colour = |i| ramp::colour(i as f64 / (RAMP - 1) as f64);
+    (0..RAMP).map(colour).collect()
+}
+
 /// All data of a report.
 pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
     let mut series = Vec::new();
@@ -50,12 +56,11 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
         }
         runs.push(run_json(run, label, &optimal));
     }
-    let colours = (0..RAMP).map(|i| ramp::colour(i as f64 / (RAMP - 1) as f64));
     json!({
         "band": BAND,
         "colours": COLOURS.len(),
         "dashes": DASHES,
-        "ramp": colours.collect::<Vec<_>>(),
+        "ramp": ramp_colours(),
         "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
         "runs": runs,
         "series": series,
@@ -152,7 +157,7 @@ fn episodes_shown(episodes: usize) -> Vec<usize> {
 }
 
 /// JSON that can stand inside a script element: no `<` is left that could end it or open a comment.
-pub(super) fn embedded(value: &Value) -> String {
+pub(in crate::report) fn embedded(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c")
 }
 

@@ -1,6 +1,6 @@
 //! `report.html`: one page that needs nothing but itself, and the pictures beside it.
 
-mod data;
+pub(super) mod data;
 
 use std::path::PathBuf;
 
@@ -11,9 +11,12 @@ use super::png::Painter;
 use crate::results::{OfferMap, Results, labels};
 
 const SKELETON: &str = include_str!("page.html");
-const STYLE: &str = include_str!("report.css");
-const SCRIPTS: [&str; 4] = [
-    include_str!("elements.js"),
+pub(super) const STYLE: &str = include_str!("report.css");
+pub(super) const ELEMENTS: &str = include_str!("elements.js");
+pub(super) const THEME: &str = include_str!("theme.js");
+const SCRIPTS: [&str; 5] = [
+    ELEMENTS,
+    THEME,
     include_str!("chart.js"),
     include_str!("heat.js"),
     include_str!("page.js"),
@@ -56,24 +59,18 @@ impl Report {
 
     /// The page. `pictures` are the names of the files beside it.
     pub fn page(&self, pictures: &[PathBuf]) -> String {
-        let mut page = String::new();
-        let mut rest = SKELETON;
         let data = data::embedded(&data::json(self, pictures));
         let title = escape(&self.title);
-        // One pass, so that no content can be taken for a mark.
-        for (mark, content) in [
-            ("{{title}}", &title),
-            ("{{style}}", &STYLE.to_string()),
-            ("{{heading}}", &title),
-            ("{{data}}", &data),
-            ("{{script}}", &SCRIPTS.concat()),
-        ] {
-            let (before, after) = rest.split_once(mark).expect("the skeleton has all marks");
-            page.push_str(before);
-            page.push_str(content);
-            rest = after;
-        }
-        page + rest
+        filled(
+            SKELETON,
+            &[
+                ("{{title}}", &title),
+                ("{{style}}", STYLE),
+                ("{{heading}}", &title),
+                ("{{data}}", &data),
+                ("{{script}}", &SCRIPTS.concat()),
+            ],
+        )
     }
 
     /// Every picture: what it is called, as SVG and as PNG.
@@ -193,7 +190,20 @@ fn file_name(label: &str) -> String {
     label.chars().map(safe).collect()
 }
 
-fn escape(text: &str) -> String {
+/// A skeleton with its marks, which stand in this order, replaced in one pass, so that no content can be taken for a mark.
+pub(super) fn filled(skeleton: &str, contents: &[(&str, &str)]) -> String {
+    let mut page = String::new();
+    let mut rest = skeleton;
+    for (mark, content) in contents {
+        let (before, after) = rest.split_once(mark).expect("the skeleton has all marks");
+        page.push_str(before);
+        page.push_str(content);
+        rest = after;
+    }
+    page + rest
+}
+
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -1,20 +1,4 @@
-// The page itself: title, theme, policies, plots, tables, settings.
-
-function theme() {
-  const button = byId("theme");
-  const modes = ["auto", "light", "dark"];
-  const set = (mode) => {
-    document.documentElement.dataset.theme = mode;
-    button.textContent = `Theme: ${mode}`;
-    // Storage can be forbidden for local files; the page works without.
-    try { localStorage.setItem("cbwk-theme", mode); } catch { /* not kept */ }
-  };
-  let kept = null;
-  try { kept = localStorage.getItem("cbwk-theme"); } catch { /* none kept */ }
-  set(modes.includes(kept) ? kept : "auto");
-  button.addEventListener("click", () =>
-    set(modes[(modes.indexOf(document.documentElement.dataset.theme) + 1) % modes.length]));
-}
+// The page itself: title, policies, plots, tables, settings.
 
 function subtitle() {
   const { run } = data.runs[0];

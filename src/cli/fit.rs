@@ -1,0 +1,36 @@
+//! `cbwk-gpu fit`.
+
+use std::io::Write;
+
+use super::args::{FitArgs, Format};
+use super::machine;
+use cbwk_gpu::config::TaskFolder;
+use cbwk_gpu::history::fit::FitSettings;
+use cbwk_gpu::report::own_data::fit_page;
+use cbwk_gpu::results::write_whole;
+
+/// Runs the command.
+pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
+    machine::set_threads(args.threads)?;
+    let folder = TaskFolder::open(&args.folder)?;
+    let fitted = folder.fit(FitSettings {
+        keep_thin: args.keep_thin,
+        pooled_below: args.pooled_below,
+    })?;
+    folder.write_fit(&fitted)?;
+    let page = fit_page(&folder.name(), &fitted.file);
+    write_whole(&folder.place("fit.html"), page.as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&fitted.file)?)?,
+        Format::Table => {
+            write!(out, "{}", fitted.file.text())?;
+            writeln!(
+                out,
+                "\nmodel.json, study.toml and fit.html in {}",
+                args.folder.display()
+            )?;
+        }
+    }
+    Ok(())
+}

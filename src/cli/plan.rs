@@ -1,0 +1,96 @@
+//! `cbwk-gpu plan`.
+
+use std::io::Write;
+
+use super::args::PlanArgs;
+use super::machine;
+use cbwk_gpu::config::TaskFolder;
+use cbwk_gpu::dp::cpu::Cpu;
+use cbwk_gpu::error::InputError;
+use cbwk_gpu::history::plan::{OfferPlan, PlanError, PlanKind, PlanView, plan_csv, segments};
+use cbwk_gpu::report::own_data::plan_page;
+use cbwk_gpu::results::write_whole;
+use cbwk_gpu::statistics::evenly_spaced;
+
+/// Segments that are shown where nothing else is asked for.
+const SEGMENTS: usize = 60;
+
+/// Rows of a plan that are written where nothing else is asked for.
+const ROWS: usize = 500_000;
+
+/// Runs the command.
+pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
+    machine::set_threads(args.threads)?;
+    let folder = TaskFolder::open(&args.folder)?;
+    let fitted = folder.fitted()?;
+    let kind = match args.optimistic {
+        true => PlanKind::Optimistic,
+        false => PlanKind::Estimates,
+    };
+    let plan = OfferPlan::make(
+        &folder.file,
+        &fitted,
+        kind,
+        args.budget,
+        &mut Cpu::default(),
+    );
+    let plan = plan.map_err(|error| match error {
+        PlanError::Invalid(invalid) => anyhow::Error::from(InputError::Option {
+            option: "--budget".into(),
+            message: invalid.to_string(),
+        }),
+        PlanError::Backend(error) => error.into(),
+    })?;
+    let (horizon, budget) = (plan.task.horizon(), plan.task.budget_max());
+    let room = (ROWS / (horizon * budget.max(1) as usize)).clamp(1, SEGMENTS);
+    let limit = args.segments.map_or(room, |n| n as usize);
+    let segments = segments(&folder.file, &fitted, limit);
+    let place = args.out.clone().unwrap_or_else(|| folder.place("plan.csv"));
+    write_whole(&place, &plan_csv(&folder.file, &fitted, &plan, &segments))?;
+    let view = PlanView::new(&folder.file, &fitted, &plan, kind, &segments);
+    let page = place.with_extension("html");
+    write_whole(&page, plan_page(&folder.name(), &view).as_bytes())?;
+
+    let mut out = std::io::stdout().lock();
+    let typical = &segments[segments.len() / 2];
+    let columns = folder.file.encoding.columns.iter().zip(&typical.values);
+    let customer: Vec<String> = columns.map(|(c, v)| format!("{} {v}", c.name())).collect();
+    let noun = folder.file.application.noun();
+    writeln!(
+        out,
+        "an episode with {budget} units is {} to earn {:.4}\n",
+        if args.optimistic { "hoped" } else { "expected" },
+        plan.table.start(budget)
+    )?;
+    let whom = match customer.is_empty() {
+        true => String::new(),
+        false => format!(" to a customer with {}", customer.join(", ")),
+    };
+    writeln!(
+        out,
+        "{noun} offered{whom}; rows are steps, columns units left"
+    )?;
+    let budgets: Vec<u32> = evenly_spaced(budget as usize, 8)
+        .iter()
+        .map(|b| *b as u32 + 1)
+        .collect();
+    write!(out, "{:>6}", "")?;
+    for b in &budgets {
+        write!(out, "  {b:>8}")?;
+    }
+    for h in evenly_spaced(horizon, 12) {
+        write!(out, "\n{:>6}", h + 1)?;
+        for b in &budgets {
+            let offer = plan.offer(&fitted, h, *b, &typical.features).action;
+            write!(out, "  {:>8}", offer.map_or("-".into(), |x| x.to_string()))?;
+        }
+    }
+    writeln!(
+        out,
+        "\n\n{} segments in {}; page {}",
+        segments.len(),
+        place.display(),
+        page.display()
+    )?;
+    Ok(())
+}

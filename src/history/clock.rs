@@ -1,0 +1,298 @@
+//! Times of day, and how a day is cut into steps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Invalid;
+
+/// Seconds of a day.
+const DAY: u32 = 86_400;
+
+/// A moment as a cell gives it: its day where it has one, and the time of day as the cell's own clock shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Days since 1970-01-01.
+    pub day: Option<i64>,
+    /// Seconds since midnight.
+    pub second: u32,
+}
+
+impl Moment {
+    /// Reads `2026-11-16 09:30`, `2026-11-16T09:30:05Z`, `16.11.2026 09:30`, `09:30:05`, or seconds (or milliseconds) since
+    /// 1970. Time zones are passed over: what counts is the clock on the wall.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Ok(number) = text.parse::<f64>() {
+            return Self::since_epoch(number);
+        }
+        let (date, time) = match text.split_once(['T', ' ']) {
+            Some((date, time)) => (Some(date), time.trim()),
+            None => (None, text),
+        };
+        let day = match date {
+            Some(date) => Some(day_number(date)?),
+            None => None,
+        };
+        let second = second_of(time)?;
+        Some(Self { day, second })
+    }
+
+    fn since_epoch(number: f64) -> Option<Self> {
+        // Numbers of other sizes are more likely hours or ids.
+        let seconds = match number {
+            x if (1e8..1e11).contains(&x) => x,
+            x if (1e11..1e14).contains(&x) => x / 1000.0,
+            _ => return None,
+        };
+        let seconds = seconds.floor() as i64;
+        Some(Self {
+            day: Some(seconds.div_euclid(i64::from(DAY))),
+            second: seconds.rem_euclid(i64::from(DAY)) as u32,
+        })
+    }
+
+    /// Seconds since 1970, or since midnight where the day is not known.
+    pub fn absolute(&self) -> i64 {
+        self.day.unwrap_or(0) * i64::from(DAY) + i64::from(self.second)
+    }
+
+    /// Its day as `2026-11-16`.
+    pub fn date(&self) -> Option<String> {
+        let (year, month, day) = civil(self.day?);
+        Some(format!("{year:04}-{month:02}-{day:02}"))
+    }
+}
+
+/// Seconds since midnight of `9:30`, `09:30:05.25`, `09:30:05+01:00`.
+fn second_of(time: &str) -> Option<u32> {
+    let end = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+    let mut parts = time[..end].trim().split(':');
+    let whole = |part: &str, limit: u32| {
+        let digits =
+            !part.is_empty() && part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
+        part.parse().ok().filter(|x| digits && *x < limit)
+    };
+    let hour = whole(parts.next()?, 24)?;
+    let minute = whole(parts.next()?, 60)?;
+    let second = match parts.next() {
+        Some(part) => {
+            let (seconds, fraction) = part.split_once(['.', ',']).unwrap_or((part, "0"));
+            if !fraction.bytes().all(|b| b.is_ascii_digit()) {
+                return None;
+            }
+            whole(seconds, 60)?
+        }
+        None => 0,
+    };
+    parts
+        .next()
+        .is_none()
+        .then_some(hour * 3600 + minute * 60 + second)
+}
+
+/// Days since 1970 of `2026-11-16`, `2026/11/16` or `16.11.2026`.
+fn day_number(date: &str) -> Option<i64> {
+    let parts: Vec<&str> = date.split(['-', '/', '.']).collect();
+    let [a, b, c] = parts[..] else {
+        return None;
+    };
+    let (year, month, day) = match (a.len(), c.len()) {
+        (4, 1..=2) => (a, b, c),
+        (1..=2, 4) if date.contains('.') => (c, b, a),
+        _ => return None,
+    };
+    let (year, month, day): (i64, i64, i64) =
+        (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
+    let number = days_from_civil(year, month, day);
+    (civil(number) == (year, month, day)).then_some(number)
+}
+
+/// Days since 1970 of a date of the proleptic Gregorian calendar.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The date of a day, the other way round.
+fn civil(number: i64) -> (i64, i64, i64) {
+    let shifted = number + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// When an episode opens and closes; the time between is cut into equal steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// `HH:MM` or `HH:MM:SS`.
+    #[serde(with = "time_of_day")]
+    pub open: u32,
+    /// Likewise; at or before `open` is on the next day.
+    #[serde(with = "time_of_day")]
+    pub close: u32,
+}
+
+impl Clock {
+    /// The opening hours that hold all these times, in whole hours.
+    pub fn around(earliest: u32, latest: u32) -> Self {
+        let open = earliest / 3600 * 3600;
+        let close = latest.div_ceil(3600) * 3600;
+        Self {
+            open,
+            close: close.max(open + 3600) % DAY,
+        }
+    }
+
+    /// Checks times that came from outside.
+    pub fn check(&self) -> Result<(), Invalid> {
+        for (name, time) in [("clock.open", self.open), ("clock.close", self.close)] {
+            if time >= DAY {
+                return Err(Invalid::new(name, time, "a time of day"));
+            }
+        }
+        Ok(())
+    }
+
+    fn span(&self) -> u32 {
+        match self.close > self.open {
+            true => self.close - self.open,
+            false => self.close + DAY - self.open,
+        }
+    }
+
+    /// The step (1-based) of a time of day, where it is within the opening hours; closing time belongs to the last step.
+    pub fn step(&self, second: u32, steps: usize) -> Option<usize> {
+        let since = (second + DAY - self.open) % DAY;
+        let span = self.span();
+        if since > span {
+            return None;
+        }
+        let step = (since as u64 * steps as u64 / u64::from(span)) as usize + 1;
+        Some(step.min(steps))
+    }
+
+    /// When a step (1-based) begins, as `HH:MM`.
+    pub fn start_of(&self, step: usize, steps: usize) -> String {
+        let since = (u64::from(self.span()) * (step as u64 - 1) / steps as u64) as u32;
+        show_time((self.open + since) % DAY)
+    }
+}
+
+/// A time of day as `HH:MM`, with seconds where there are some.
+pub fn show_time(second: u32) -> String {
+    let (hour, minute, rest) = (second / 3600, second / 60 % 60, second % 60);
+    match rest {
+        0 => format!("{hour:02}:{minute:02}"),
+        _ => format!("{hour:02}:{minute:02}:{rest:02}"),
+    }
+}
+
+/// A time of day as a user gives it.
+pub fn parse_time(text: &str) -> Option<u32> {
+    second_of(text.trim())
+}
+
+mod time_of_day {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(second: &u32, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&super::show_time(*second))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+        let text = String::deserialize(from)?;
+        super::parse_time(&text)
+            .ok_or_else(|| D::Error::custom(format!("found `{text}`; accepted: a time as HH:MM")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_in_several_spellings() {
+        let noon = 12 * 3600;
+        for text in [
+            "2026-11-16 12:00",
+            "2026-11-16T12:00:00Z",
+            "2026/11/16 12:00:00.25",
+            "16.11.2026 12:00",
+            "2026-11-16T12:00:00+01:00",
+            "1794830400",
+            "1794830400000",
+        ] {
+            let moment = Moment::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (moment.date().as_deref(), moment.second),
+                (Some("2026-11-16"), noon),
+                "{text}"
+            );
+        }
+        assert_eq!(Moment::parse("9:05").unwrap().second, 9 * 3600 + 300);
+        for wrong in [
+            "",
+            "noon",
+            "25:00",
+            "12:60",
+            "2026-02-30 12:00",
+            "2026-13-01 12:00",
+            "12",
+            "2026-11-16",
+            "11/16/2026 12:00",
+            "12:00:61",
+            "12:00:00:00",
+            "1::2",
+        ] {
+            assert_eq!(Moment::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_day_of_four_centuries_reads_back() {
+        for day in (-200_000..100_000).step_by(7) {
+            let (y, m, d) = civil(day);
+            assert_eq!(days_from_civil(y, m, d), day);
+        }
+        assert_eq!(civil(0), (1970, 1, 1));
+    }
+
+    #[test]
+    fn a_day_is_cut_into_equal_steps() {
+        let clock = Clock::around(8 * 3600 + 60, 19 * 3600 + 1);
+        assert_eq!((clock.open, clock.close), (8 * 3600, 20 * 3600));
+        assert_eq!(clock.step(8 * 3600, 24), Some(1));
+        assert_eq!(clock.step(8 * 3600 + 1800, 24), Some(2));
+        assert_eq!(clock.step(20 * 3600, 24), Some(24));
+        assert_eq!(
+            (clock.step(20 * 3600 + 1, 24), clock.step(7 * 3600, 24)),
+            (None, None)
+        );
+        assert_eq!(clock.start_of(24, 24), "19:30");
+        // A bar closes after midnight.
+        let bar = Clock {
+            open: 18 * 3600,
+            close: 2 * 3600,
+        };
+        assert_eq!(
+            (
+                bar.step(18 * 3600, 8),
+                bar.step(3600, 8),
+                bar.step(3 * 3600, 8)
+            ),
+            (Some(1), Some(8), None)
+        );
+        let whole_day = Clock::around(0, 86_399);
+        assert_eq!(
+            (whole_day.step(0, 24), whole_day.step(86_399, 24)),
+            (Some(1), Some(24))
+        );
+    }
+}

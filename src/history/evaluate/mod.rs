@@ -1,0 +1,293 @@
+//! What a plan would earn against today's policy, with an interval, and what the data do not support.
+
+mod bootstrap;
+mod by_curves;
+mod by_search;
+mod curve;
+mod doubly_robust;
+mod propensity;
+mod text;
+mod usage;
+mod worlds;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::fit::Fitted;
+use super::task_file::TaskFile;
+use crate::error::Invalid;
+
+pub use bootstrap::{Compared, Pair, Resampling, estimate, percentile_interval};
+pub use doubly_robust::{ActionCheck, LEAST_SAMPLE, check};
+pub use propensity::multinomial;
+pub use worlds::{LogWorld, Play, Worlds};
+
+/// An action with at least this share of the offers matters for the answer.
+const MATTERS: f64 = 0.05;
+
+/// A policy by its name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PolicyName {
+    /// The plan of `plan`.
+    Plan,
+    /// Always the same offer, by its value.
+    Fixed(f64),
+    /// What the log itself shows.
+    Logged,
+}
+
+impl std::fmt::Display for PolicyName {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Plan => f.write_str("plan"),
+            Self::Fixed(value) => write!(f, "fixed:{value}"),
+            Self::Logged => f.write_str("logged"),
+        }
+    }
+}
+
+/// A mean reward per episode with its 95% interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reward {
+    /// The policy.
+    pub policy: String,
+    /// Mean reward per episode, in the unit of the log.
+    pub reward: f64,
+    /// Lower end of the interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+}
+
+/// An action, and whether the data support what is said of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ActionSupport {
+    /// Price, wage or bid.
+    pub value: f64,
+    /// How often it was offered in the log.
+    pub offers: u64,
+    /// Its share of the plan's offers.
+    pub plan_share: f64,
+    /// Mean acceptance by the model.
+    pub model: f64,
+    /// Doubly robust mean acceptance.
+    pub robust: f64,
+    /// Standard error of the difference.
+    pub standard_error: f64,
+    /// Effective number of offers.
+    pub effective_offers: f64,
+    /// Why it is not supported, where it is not.
+    pub objection: Option<String>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// Episodes of the log.
+    pub episodes: u64,
+    /// Arrivals of the log.
+    pub arrivals: u64,
+    /// Splits, draws and seed.
+    pub splits: u64,
+    /// Draws of the bootstrap.
+    pub draws: u64,
+    /// Its seed.
+    pub seed: u64,
+    /// The policy.
+    pub policy: Reward,
+    /// What it is compared with.
+    pub against: Reward,
+    /// Policy minus the other, paired.
+    pub difference: Reward,
+    /// Mean reward of the log's own episodes.
+    pub logged: f64,
+    /// Its standard error.
+    pub logged_error: f64,
+    /// What the plan expects of itself in the world it was made from: too much, on average.
+    pub own_expectation: f64,
+    /// By action.
+    pub actions: Vec<ActionSupport>,
+    /// Whether the data support the answer.
+    pub supported: bool,
+    /// What to be careful with.
+    pub warnings: Vec<String>,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The policy.
+    pub policy: PolicyName,
+    /// What it is compared with.
+    pub against: PolicyName,
+    /// Splits and draws.
+    pub resampling: Resampling,
+    /// Whether to answer even where the data do not support it.
+    pub unsupported: bool,
+}
+
+/// Compares two policies; `done` hears of every finished draw. The same question has the same answer, to the bit, on any
+/// number of threads.
+pub fn evaluate(
+    task_file: &TaskFile,
+    fitted: &Fitted,
+    question: &Question,
+    done: &(dyn Fn() + Sync),
+) -> Result<Evaluation, Invalid> {
+    let offers = task_file.application.only(&fitted.planned());
+    let task = Arc::new(task_file.check_with(&offers)?);
+    let episodes = fitted.log.episodes().len();
+    if episodes < 4 {
+        let accepted = "four or more, to split and draw from";
+        return Err(Invalid::new(
+            "log",
+            format!("{episodes} episodes"),
+            accepted,
+        ));
+    }
+    let values = task.application().action_values();
+    let compared = (
+        compared(question.policy, values, "policy")?,
+        compared(question.against, values, "against")?,
+    );
+    let worlds = Worlds::new(fitted, Arc::clone(&task));
+    let whole = worlds.world(&vec![1.0; episodes]);
+    let table = worlds.plan(&whole);
+    let shares = usage::shares(&worlds, &whole, &table, task.budget_max());
+    let actions = support(fitted, values, &worlds.actions, &shares);
+    let (supported, mut warnings) = verdict(&actions, question)?;
+    let (point, draws) = estimate(&worlds, compared, question.resampling, done);
+    if let Some(kept) = worlds.thinned() {
+        warnings.push(format!(
+            "worlds are made of {kept} of the log's contexts, evenly chosen"
+        ));
+    }
+    if episodes < 30 {
+        warnings.push(format!(
+            "{episodes} episodes are few for a bootstrap: intervals may be too short"
+        ));
+    }
+    let interval = |of: fn(&Pair) -> f64| percentile_interval(draws.iter().map(of));
+    let named = |policy: String, reward: f64, (lower, upper): (f64, f64)| Reward {
+        policy,
+        reward,
+        lower,
+        upper,
+    };
+    let (logged, logged_error) = mean_and_error(worlds.earned());
+    Ok(Evaluation {
+        episodes: episodes as u64,
+        arrivals: fitted.log.arrivals().len() as u64,
+        splits: question.resampling.splits as u64,
+        draws: question.resampling.draws as u64,
+        seed: question.resampling.seed,
+        policy: named(
+            question.policy.to_string(),
+            point.policy,
+            interval(|p| p.policy),
+        ),
+        against: named(
+            question.against.to_string(),
+            point.against,
+            interval(|p| p.against),
+        ),
+        difference: named(
+            "difference".into(),
+            point.difference(),
+            interval(Pair::difference),
+        ),
+        logged,
+        logged_error,
+        own_expectation: worlds.reward(&whole, Play::Plan(&whole.model, &table)),
+        actions,
+        supported,
+        warnings,
+    })
+}
+
+fn compared(name: PolicyName, values: &[f64], field: &str) -> Result<Compared, Invalid> {
+    match name {
+        PolicyName::Plan => Ok(Compared::Plan),
+        PolicyName::Logged => Ok(Compared::Logged),
+        PolicyName::Fixed(value) => {
+            let same = |known: &f64| (known - value).abs() <= 1e-9 * known.abs();
+            let place = values.iter().position(same);
+            let place = place.ok_or_else(|| {
+                let known: Vec<String> = values.iter().map(ToString::to_string).collect();
+                let accepted = format!("an offer that the log supports: {}", known.join(", "));
+                Invalid::new(field, name, accepted)
+            })?;
+            Ok(Compared::Fixed(place + 1))
+        }
+    }
+}
+
+fn support(
+    fitted: &Fitted,
+    values: &[f64],
+    actions: &[usize],
+    shares: &[f64],
+) -> Vec<ActionSupport> {
+    let checks = check(fitted);
+    let planned = values.iter().zip(actions).zip(shares);
+    let of_action = |((&value, &action), &plan_share): ((&f64, &usize), &f64)| {
+        let check = &checks[action - 1];
+        ActionSupport {
+            value,
+            offers: fitted.file.actions[action - 1].offers,
+            plan_share,
+            model: check.model,
+            robust: check.robust,
+            standard_error: check.standard_error,
+            effective_offers: check.sample,
+            objection: check.objection(),
+        }
+    };
+    planned.map(of_action).collect()
+}
+
+/// Whether the answer is supported, and what to say; refuses where there is nothing to stand on.
+fn verdict(actions: &[ActionSupport], question: &Question) -> Result<(bool, Vec<String>), Invalid> {
+    let asked = |name: PolicyName, action: &ActionSupport| match name {
+        PolicyName::Plan => action.plan_share >= MATTERS,
+        PolicyName::Fixed(value) => (value - action.value).abs() <= 1e-9 * action.value.abs(),
+        PolicyName::Logged => false,
+    };
+    let mut warnings = Vec::new();
+    for action in actions {
+        let matters = asked(question.policy, action) || asked(question.against, action);
+        if let (true, Some(objection)) = (matters, &action.objection) {
+            warnings.push(format!(
+                "the data do not support the answer at {}: {objection}",
+                action.value
+            ));
+        }
+    }
+    let thin = |action: &&ActionSupport| action.effective_offers < LEAST_SAMPLE;
+    let names = [("policy", question.policy), ("against", question.against)];
+    for (field, name) in names {
+        let own = || actions.iter().filter(|action| asked(name, action));
+        let lost: f64 = match name {
+            PolicyName::Plan => own().filter(thin).map(|action| action.plan_share).sum(),
+            PolicyName::Fixed(_) => own().filter(thin).count() as f64,
+            PolicyName::Logged => 0.0,
+        };
+        if lost >= 0.5 && !question.unsupported {
+            let accepted =
+                "a policy whose offers the log has tried often enough, on customers of all kinds";
+            let found = format!(
+                "{name}, most of whose offers the log cannot speak of (fewer than {LEAST_SAMPLE} count)"
+            );
+            return Err(Invalid::new(field, found, accepted));
+        }
+    }
+    Ok((warnings.is_empty(), warnings))
+}
+
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
+}

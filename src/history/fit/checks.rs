@@ -1,0 +1,163 @@
+//! What a fit should be looked at with: reliability, shares by action, thin actions, order of the actions, and whether
+//! offers follow the features.
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+use super::compare::{Comparison, Folds};
+use super::data::OfferData;
+use super::file::{ActionFit, Monotonicity, ReliabilityBin};
+use super::intervals::wilson;
+use super::model::Model;
+use crate::history::log::LabeledLog;
+
+/// Groups of the reliability table.
+const GROUPS: usize = 10;
+
+/// An action offered less often than this is thin.
+pub const THIN_OFFERS: u64 = 30;
+
+/// An action offered in a smaller share of arrivals than this is thin.
+pub const THIN_SHARE: f64 = 0.02;
+
+/// Held-out probabilities in ten groups of rising size, against what happened.
+pub fn reliability(data: &OfferData, comparison: &Comparison) -> Vec<ReliabilityBin> {
+    let held_out = &comparison.choice().held_out;
+    let mut order: Vec<usize> = (0..held_out.len()).collect();
+    order.sort_by(|a, b| held_out[*a].total_cmp(&held_out[*b]));
+    let size = order.len().div_ceil(GROUPS).max(1);
+    let bin = |group: &[usize]| {
+        let n = group.len() as f64;
+        let predicted: f64 = group.iter().map(|&k| held_out[k]).sum();
+        let accepted: f64 = group
+            .iter()
+            .map(|&k| data.labels[comparison.offers[k]])
+            .sum();
+        let (lower, upper) = wilson(accepted, n);
+        ReliabilityBin {
+            predicted: predicted / n,
+            observed: accepted / n,
+            lower,
+            upper,
+            offers: group.len() as u64,
+        }
+    };
+    order.chunks(size).map(bin).collect()
+}
+
+/// Offers by action: how often they were accepted, what the model says (held out), whether they are thin.
+pub fn actions(
+    data: &OfferData,
+    comparison: &Comparison,
+    values: &[f64],
+    arrivals: usize,
+) -> Vec<ActionFit> {
+    let mut predicted = vec![(0.0, 0.0); values.len()];
+    for (&i, p) in comparison.offers.iter().zip(&comparison.choice().held_out) {
+        let (sum, count) = &mut predicted[data.actions[i] as usize - 1];
+        *sum += p;
+        *count += 1.0;
+    }
+    let counts = data.counts(None);
+    let of_action = |(a, &value): (usize, &f64)| {
+        let (offers, accepted) = counts[a];
+        let (lower, upper) = wilson(accepted, offers);
+        let share = offers / arrivals.max(1) as f64;
+        ActionFit {
+            value,
+            offers: offers as u64,
+            accepted: accepted as u64,
+            observed: accepted / offers.max(1.0),
+            lower,
+            upper,
+            predicted: predicted[a].0 / f64::max(predicted[a].1, 1.0),
+            thin: (offers as u64) < THIN_OFFERS || share < THIN_SHARE,
+        }
+    };
+    values.iter().enumerate().map(of_action).collect()
+}
+
+/// Whether acceptance moves with the action's value as it should: mean over all arrivals, and share of arrivals for whom
+/// some step of it goes the wrong way.
+pub fn monotonicity(model: &Model, log: &LabeledLog, values: &[f64], rises: bool) -> Monotonicity {
+    let n = log.arrivals().len();
+    let stride = n.div_ceil(20_000).max(1);
+    let mut means = vec![0.0; values.len()];
+    let (mut wrong, mut looked_at) = (0.0, 0.0_f64);
+    for i in (0..n).step_by(stride) {
+        let rho: Vec<f64> = (1..=values.len())
+            .map(|a| model.rho(log.theta(i), a))
+            .collect();
+        for (mean, rho) in means.iter_mut().zip(&rho) {
+            *mean += rho;
+        }
+        let falls_back = |pair: &[f64]| match rises {
+            true => pair[1] < pair[0] - 1e-9,
+            false => pair[1] > pair[0] + 1e-9,
+        };
+        wrong += f64::from(u8::from(rho.windows(2).any(falls_back)));
+        looked_at += 1.0;
+    }
+    means
+        .iter_mut()
+        .for_each(|mean| *mean /= looked_at.max(1.0));
+    let steps = means.windows(2).zip(values.windows(2));
+    let wrong_step = |(mean, value): (&[f64], &[f64])| {
+        let back = if rises {
+            mean[1] < mean[0]
+        } else {
+            mean[1] > mean[0]
+        };
+        (back && (mean[1] - mean[0]).abs() > 1e-9).then(|| (value[0], value[1]))
+    };
+    Monotonicity {
+        expected: if rises { "rising" } else { "falling" }.into(),
+        wrong_steps: steps.filter_map(wrong_step).collect(),
+        wrong_share: wrong / looked_at.max(1.0),
+        means,
+    }
+}
+
+/// The share of the variation of offers that features and step explain on held-out episodes: 0 where offers were made
+/// without looking at them, 1 where they follow from them.
+pub fn offers_explained(data: &OfferData, folds: &Folds) -> f64 {
+    let first = usize::from(data.has_constant);
+    let width = data.dimension - first + 3;
+    let steps = data.steps.iter().copied().max().unwrap_or(0).max(1);
+    let row = |i: usize| {
+        let time = f64::from(data.steps[i]) / f64::from(steps) - 0.5;
+        let mut row = vec![1.0, time, time * time];
+        row.extend_from_slice(&data.theta(i)[first..]);
+        row
+    };
+    let value = |i: usize| data.scaled[data.actions[i] as usize - 1];
+    let fold_of = |i: usize| folds.of(data.episodes[i] as usize);
+    // Sums by fold: all but one of them make a fit.
+    let mut grams = vec![DMatrix::zeros(width, width); folds.count];
+    let mut sums = vec![DVector::zeros(width); folds.count];
+    for i in 0..data.len() {
+        let x = DVector::from_vec(row(i));
+        grams[fold_of(i)].ger(1.0, &x, &x, 1.0);
+        sums[fold_of(i)].axpy(value(i), &x, 1.0);
+    }
+    let gram: DMatrix<f64> = grams.iter().sum();
+    let sum: DVector<f64> = sums.iter().sum();
+    let fits: Vec<Option<(DVector<f64>, f64)>> = (0..folds.count)
+        .map(|fold| {
+            let rest = &gram - &grams[fold] + DMatrix::identity(width, width);
+            let total = &sum - &sums[fold];
+            let mean = total[0] / (rest[(0, 0)] - 1.0).max(1.0);
+            Some((Cholesky::new(rest)?.solve(&total), mean))
+        })
+        .collect();
+    let (mut error, mut spread) = (0.0, 0.0);
+    for i in 0..data.len() {
+        if let Some((beta, mean)) = &fits[fold_of(i)] {
+            error += (value(i) - DVector::from_vec(row(i)).dot(beta)).powi(2);
+            spread += (value(i) - mean).powi(2);
+        }
+    }
+    match spread > 0.0 {
+        true => (1.0 - error / spread).clamp(0.0, 1.0),
+        false => 0.0,
+    }
+}

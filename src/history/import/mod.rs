@@ -1,0 +1,338 @@
+//! From a raw CSV file, with columns of any name, to a task and a labeled log.
+//!
+//! The file is read twice: once to find out what its columns hold, once to write the log. Neither pass keeps rows.
+
+mod columns;
+mod row;
+mod rules;
+mod source;
+mod spec;
+mod summary;
+mod survey;
+mod write;
+
+use std::io::Write;
+use std::path::Path;
+
+use thiserror::Error;
+
+use super::clock::Clock;
+use super::task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
+use crate::error::{InputError, Invalid, OutputError};
+use crate::task::HORIZON_LIMIT;
+use columns::{Decision, decide, with_stray_texts};
+use row::Layout;
+use rules::Rules;
+use source::RawFile;
+use survey::Survey;
+use write::{Counts, Failure, LogForm};
+
+pub use spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
+pub use summary::{OfferCount, Summary, count};
+
+/// The most actions of a task that is imported.
+const ACTION_LIMIT: usize = 100;
+
+/// Why a file was not imported.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The file cannot be used.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// Some rows cannot be used.
+    #[error("{first} ({})", more(*.rows))]
+    WrongRows {
+        /// The first of them.
+        first: InputError,
+        /// How many there are.
+        rows: u64,
+    },
+    /// The log cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+fn more(rows: u64) -> String {
+    match rows {
+        1 => "the only wrong row".into(),
+        _ => format!("the first of {} wrong rows", count(rows)),
+    }
+}
+
+/// What an import makes besides the log.
+#[derive(Debug)]
+pub struct Imported {
+    /// The task and the encoding.
+    pub task: TaskFile,
+    /// What was found.
+    pub summary: Summary,
+}
+
+/// A raw file that has been read once and can become a log.
+#[derive(Debug)]
+pub struct Import {
+    file: RawFile,
+    layout: Layout,
+    rules: Rules,
+    survey: Survey,
+    decision: Decision,
+    actions: Vec<f64>,
+    task: TaskFile,
+    spec: ImportSpec,
+}
+
+impl Import {
+    /// Reads the file for the first time: all that can be wrong with it is found here.
+    pub fn survey(path: &Path, spec: &ImportSpec) -> Result<Self, ImportError> {
+        let (StepSource::Column { name: step, .. } | StepSource::Time { name: step, .. }) =
+            &spec.step;
+        let asked = [&spec.episode, step, &spec.action, &spec.accepted].map(String::as_str);
+        let file = RawFile::open(path, &asked)?;
+        let layout = Layout::find(&file, spec)?;
+        let mut rules = Rules::default();
+        match &spec.step {
+            StepSource::Column { steps, .. } => rules.horizon = *steps,
+            StepSource::Time { steps, clock, .. } => {
+                rules.clock = *clock;
+                rules.horizon = clock.map(|_| *steps);
+            }
+        }
+        if spec.kind == OfferKind::Auction {
+            rules.required = (0..layout.features.len().min(1)).collect();
+        }
+        let mut survey = Survey::of(&file, &layout, &rules)?;
+        let stray = with_stray_texts(&survey, &layout, spec);
+        if !stray.is_empty() {
+            rules.numbers = stray;
+            survey = Survey::of(&file, &layout, &rules)?;
+        }
+        if let (Some((line, message)), false) = (survey.wrong.first.first(), spec.drop_wrong) {
+            return Err(ImportError::WrongRows {
+                first: file.at(*line, message.clone()),
+                rows: survey.wrong.count,
+            });
+        }
+        if survey.arrivals == 0 {
+            return Err(file
+                .whole_file("found no arrival; accepted: at least one row that can be used")
+                .into());
+        }
+        let actions: Vec<f64> = survey
+            .actions
+            .keys()
+            .map(|bits| f64::from_bits(*bits))
+            .collect();
+        check_actions(&file, spec, &actions)?;
+        let decision = decide(&file, &layout, spec, &survey)?;
+        rules.horizon = Some(match &spec.step {
+            StepSource::Column { steps, .. } => steps.unwrap_or(survey.last_step),
+            StepSource::Time { steps, .. } => *steps,
+        });
+        if matches!(spec.step, StepSource::Time { .. }) && rules.clock.is_none() {
+            rules.clock = survey.times.map(|(early, late)| Clock::around(early, late));
+        }
+        let task = task_file(&file, spec, &survey, &decision, &rules, &actions)?;
+        Ok(Self {
+            file,
+            layout,
+            rules,
+            survey,
+            decision,
+            actions,
+            task,
+            spec: spec.clone(),
+        })
+    }
+
+    /// The task and the encoding.
+    pub fn task(&self) -> &TaskFile {
+        &self.task
+    }
+
+    /// Reads the file again and writes the log; `place` is what errors call it.
+    pub fn write(self, out: &mut dyn Write, place: &Path) -> Result<Imported, ImportError> {
+        let form = LogForm {
+            file: &self.file,
+            layout: &self.layout,
+            rules: &self.rules,
+            survey: &self.survey,
+            encoding: &self.decision.encoding,
+            places: &self.decision.places,
+            actions: &self.actions,
+            budgets: matches!(self.spec.budget, BudgetSource::Column(_)),
+            probabilities: self.spec.probability.is_some(),
+        };
+        let counts = form.write(out).map_err(|failure| match failure {
+            Failure::Input(error) => ImportError::Input(error),
+            Failure::Output(error) => OutputError::unwritable(place, error).into(),
+        })?;
+        let summary = self.summarise(&counts);
+        Ok(Imported {
+            task: self.task,
+            summary,
+        })
+    }
+
+    fn summarise(&self, counts: &Counts) -> Summary {
+        let survey = &self.survey;
+        let episodes = survey.episodes.len();
+        let ceiling = self.task.task.budget;
+        let budget_of = |e: &survey::EpisodeSurvey| f64::from(e.budget.unwrap_or(ceiling));
+        let spent: f64 = survey.episodes.iter().map(|e| e.spent).sum();
+        let offers = self.actions.iter().zip(&counts.offers);
+        let mut notes = Vec::new();
+        let over = survey
+            .episodes
+            .iter()
+            .filter(|e| e.spent > budget_of(e))
+            .count();
+        if over > 0 {
+            notes.push(format!(
+                "{} episodes spent more than their budget: was there more to spend than the file says?",
+                count(over as u64)
+            ));
+        }
+        let arrivals: u64 = counts.arrivals.iter().sum();
+        if counts.shared > 0 {
+            notes.push(format!(
+                "{} arrivals ({:.1}%) share a step of their episode with an earlier one; plans expect one arrival per step, so more steps would be closer to the truth",
+                count(counts.shared),
+                100.0 * counts.shared as f64 / arrivals as f64
+            ));
+        }
+        if counts.quiet_episodes == 0 {
+            notes.push("every episode has an arrival; one in which nobody came counts only if the file has a row for it".into());
+        }
+        if self.actions.len() == 1 {
+            notes.push(format!(
+                "only one {} was ever offered: nothing can be learnt about others",
+                self.task.application.noun()
+            ));
+        }
+        if survey.offers.count > 0 && counts.offers.iter().all(|(_, accepted)| *accepted == 0) {
+            notes.push("no offer was ever accepted: no model can be fitted".into());
+        }
+        if episodes as u64 == arrivals && episodes > 1 {
+            notes.push(
+                "every episode has a single arrival: is the episode's column the right one?".into(),
+            );
+        }
+        Summary {
+            rows: survey.rows,
+            separator: self.file.separator(),
+            header: self.file.has_header(),
+            dropped_rows: survey.wrong.count,
+            dropped_lines: survey.wrong.first.clone(),
+            dropped_columns: self.decision.dropped.clone(),
+            features: self.decision.encoding.names(),
+            episodes,
+            horizon: self.task.task.horizon,
+            clock: self.task.clock,
+            arrivals: counts.arrivals.clone(),
+            without_offer: counts.without_offer,
+            action: self.task.application.noun().into(),
+            offers: offers
+                .map(|(&value, &(offers, accepted))| OfferCount {
+                    value,
+                    offers,
+                    accepted,
+                })
+                .collect(),
+            budget: ceiling,
+            budget_source: match &self.spec.budget {
+                BudgetSource::Unknown => "the most spent in any episode".into(),
+                BudgetSource::Constant(_) => "the same in every episode".into(),
+                BudgetSource::Column(name) => format!("column `{name}`"),
+            },
+            spent: spent / episodes.max(1) as f64,
+            sold_out: survey
+                .episodes
+                .iter()
+                .filter(|e| e.spent >= budget_of(e) && e.spent > 0.0)
+                .count(),
+            notes,
+        }
+    }
+}
+
+fn check_actions(file: &RawFile, spec: &ImportSpec, actions: &[f64]) -> Result<(), InputError> {
+    let name = &spec.action;
+    if actions.is_empty() {
+        let message =
+            format!("column `{name}`: found no offer; accepted: at least one value above 0");
+        return Err(file.whole_file(message));
+    }
+    if actions.len() > ACTION_LIMIT {
+        let message = format!(
+            "column `{name}`: found {} different values; accepted: at most {ACTION_LIMIT} (rounding to a unit merges them)",
+            count(actions.len() as u64)
+        );
+        return Err(file.whole_file(message));
+    }
+    Ok(())
+}
+
+fn task_file(
+    file: &RawFile,
+    spec: &ImportSpec,
+    survey: &Survey,
+    decision: &Decision,
+    rules: &Rules,
+    actions: &[f64],
+) -> Result<TaskFile, InputError> {
+    let horizon = rules.horizon.unwrap_or(0);
+    if !(1..=HORIZON_LIMIT).contains(&horizon) {
+        let message = format!("found {horizon} steps; accepted: from 1 to {HORIZON_LIMIT}");
+        return Err(file.whole_file(message));
+    }
+    let largest = match &spec.budget {
+        BudgetSource::Constant(units) => *units,
+        BudgetSource::Unknown => survey.episodes.iter().map(|e| e.spent).fold(1.0, f64::max) as u32,
+        BudgetSource::Column(_) => survey
+            .episodes
+            .iter()
+            .filter_map(|e| e.budget)
+            .max()
+            .unwrap_or(0),
+    };
+    let whole = || actions.iter().map(|a| *a as u32).collect();
+    let (step, time) = match &spec.step {
+        StepSource::Column { name, .. } => (Some(name.clone()), None),
+        StepSource::Time { name, .. } => (None, Some(name.clone())),
+    };
+    let deviation = survey.offers.deviation();
+    let task = TaskFile {
+        task: Sizes {
+            horizon,
+            budget: largest,
+        },
+        application: match spec.kind {
+            OfferKind::Pricing => Offers::Pricing {
+                prices: actions.to_vec(),
+            },
+            OfferKind::Procurement => Offers::Procurement { wages: whole() },
+            OfferKind::Auction => Offers::Auction { bids: whole() },
+        },
+        columns: Columns {
+            episode: spec.episode.clone(),
+            step,
+            time,
+            action: spec.action.clone(),
+            accepted: spec.accepted.clone(),
+            budget: match &spec.budget {
+                BudgetSource::Column(name) => Some(name.clone()),
+                _ => None,
+            },
+            probability: spec.probability.clone(),
+        },
+        clock: rules.clock,
+        action: ActionScale {
+            mean: survey.offers.mean,
+            deviation: if deviation > 0.0 { deviation } else { 1.0 },
+        },
+        encoding: decision.encoding.clone(),
+    };
+    let refused = |invalid: Invalid| file.whole_file(invalid.to_string());
+    task.check().map_err(refused)?;
+    Ok(task)
+}

@@ -1,0 +1,194 @@
+//! A raw CSV file: which separator it has, whether its first line names the columns, and where a column is.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use crate::error::InputError;
+
+/// Separators that are tried, the likelier first.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// How much of the file is looked at to find its form.
+const HEAD: u64 = 1 << 16;
+
+/// A file that can be read again and again.
+#[derive(Debug, Clone)]
+pub struct RawFile {
+    path: PathBuf,
+    separator: u8,
+    has_header: bool,
+    names: Vec<String>,
+}
+
+impl RawFile {
+    /// Finds out the form of a file in which these columns are looked for, by name or, without a header, by number.
+    pub fn open(path: &Path, asked: &[&str]) -> Result<Self, InputError> {
+        let unreadable = |error| InputError::unreadable(path, &error);
+        let mut head = Vec::new();
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
+        let whole_file = |message: &str| InputError::File {
+            file: path.to_path_buf(),
+            message: message.into(),
+        };
+        if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
+            return Err(whole_file("found UTF-16; accepted: UTF-8"));
+        }
+        if head.contains(&0) {
+            return Err(whole_file("found binary data; accepted: a CSV file"));
+        }
+        let first = |separator: u8| first_record(&head, separator);
+        let found = |record: &StringRecord| {
+            let is_there = |name: &&&str| record.iter().any(|cell| cell == **name);
+            asked.iter().filter(is_there).count()
+        };
+        let forms = SEPARATORS.iter().rev().map(|&s| (s, first(s)));
+        // The most names found, then the most columns, then the likelier separator (the last of equals wins).
+        let best = forms.max_by_key(|(_, record)| (found(record), record.len()));
+        let (separator, record) = best.unwrap_or((b',', StringRecord::new()));
+        if record.iter().all(str::is_empty) {
+            return Err(whole_file("found nothing; accepted: a CSV file with rows"));
+        }
+        let by_number = |name: &&str| {
+            name.parse()
+                .is_ok_and(|n: usize| (1..=record.len()).contains(&n))
+        };
+        let has_header = found(&record) > 0 || !asked.iter().all(by_number);
+        let names = match has_header {
+            true => record.iter().map(ToString::to_string).collect(),
+            false => (1..=record.len()).map(|n| n.to_string()).collect(),
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            separator,
+            has_header,
+            names,
+        })
+    }
+
+    /// What stands between cells.
+    pub fn separator(&self) -> char {
+        char::from(self.separator)
+    }
+
+    /// Whether the first line names the columns; without it they are called 1, 2, ...
+    pub fn has_header(&self) -> bool {
+        self.has_header
+    }
+
+    /// Names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether decimals may stand after a comma.
+    pub fn may_have_decimal_commas(&self) -> bool {
+        self.separator != b','
+    }
+
+    /// The place of a column.
+    pub fn column(&self, name: &str) -> Result<usize, InputError> {
+        let mut places = (0..self.names.len()).filter(|&i| self.names[i] == name);
+        match (places.next(), places.next()) {
+            (Some(place), None) => Ok(place),
+            (Some(_), Some(_)) => Err(self.at(1, format!("found column `{name}` twice"))),
+            (None, _) => {
+                let likeness = |known: &&String| {
+                    (1e6 * strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase())) as u64
+                };
+                let nearest = self.names.iter().max_by_key(likeness);
+                let nearest = nearest.filter(|near| likeness(near) > 700_000);
+                let hint = nearest.map_or(String::new(), |near| format!(" (nearest: `{near}`)"));
+                let separator = self.separator().to_string();
+                let found = self.names.join(&separator);
+                Err(self.at(
+                    1,
+                    format!("found no column `{name}` in `{}`{hint}", shorten(&found)),
+                ))
+            }
+        }
+    }
+
+    /// The error of a line.
+    pub fn at(&self, line: u64, message: String) -> InputError {
+        InputError::At {
+            file: self.path.clone(),
+            line: line as usize,
+            message,
+        }
+    }
+
+    /// The error of the file as a whole.
+    pub fn whole_file(&self, message: impl Into<String>) -> InputError {
+        InputError::File {
+            file: self.path.clone(),
+            message: message.into(),
+        }
+    }
+
+    /// Passes all records to `take` with their lines, one at a time, cells not trimmed; records of another width and
+    /// broken ones come as a message.
+    pub fn each(
+        &self,
+        mut take: impl FnMut(u64, Result<&StringRecord, String>) -> Result<(), InputError>,
+    ) -> Result<(), InputError> {
+        let file = File::open(&self.path).map_err(|e| InputError::unreadable(&self.path, &e))?;
+        let mut reader = ReaderBuilder::new()
+            .delimiter(self.separator)
+            .has_headers(self.has_header)
+            .flexible(true)
+            .buffer_capacity(1 << 18)
+            .from_reader(file);
+        let mut record = StringRecord::new();
+        let width = self.names.len();
+        loop {
+            let line = reader.position().line();
+            match reader.read_record(&mut record) {
+                Ok(false) => return Ok(()),
+                Ok(true) => {
+                    let line = record.position().map_or(line, csv::Position::line);
+                    if record.len() == width {
+                        take(line, Ok(&record))?;
+                    } else if record.iter().any(|cell| !cell.trim().is_empty()) {
+                        let found = format!("found {} columns; accepted: {width}", record.len());
+                        take(line, Err(found))?;
+                    }
+                }
+                Err(error) => match error.kind() {
+                    csv::ErrorKind::Utf8 { pos, .. } => {
+                        let line = pos.as_ref().map_or(line, csv::Position::line);
+                        take(
+                            line,
+                            Err("found bytes that are not UTF-8; accepted: UTF-8".into()),
+                        )?;
+                    }
+                    _ => return Err(self.at(line, error.to_string())),
+                },
+            }
+        }
+    }
+}
+
+fn first_record(head: &[u8], separator: u8) -> StringRecord {
+    let mut reader = ReaderBuilder::new()
+        .delimiter(separator)
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .from_reader(head);
+    let mut record = csv::ByteRecord::new();
+    match reader.read_byte_record(&mut record) {
+        Ok(true) => StringRecord::from_byte_record_lossy(record),
+        _ => StringRecord::new(),
+    }
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(160) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
+    }
+}

@@ -1,0 +1,99 @@
+//! What to make of a raw file.
+
+use crate::history::clock::Clock;
+use crate::task::COST_LIMIT;
+
+/// Which columns hold what, and how to read them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportSpec {
+    /// Column of the episode. Where it is the column of times, episodes are its days.
+    pub episode: String,
+    /// Where steps come from.
+    pub step: StepSource,
+    /// Column of the price, wage or bid offered; empty or 0 is no offer.
+    pub action: String,
+    /// Column of the outcome.
+    pub accepted: String,
+    /// Columns that describe a customer; by default all that are left and of use.
+    pub features: Option<Vec<String>>,
+    /// Columns whose numbers are names, such as postal codes.
+    pub categories: Vec<String>,
+    /// Where starting budgets come from.
+    pub budget: BudgetSource,
+    /// Column of the probability with which the action was chosen, where it was drawn.
+    pub probability: Option<String>,
+    /// What is offered.
+    pub kind: OfferKind,
+    /// Actions are rounded to multiples of this.
+    pub round: Option<f64>,
+    /// Whether wrong rows are left out, and not refused.
+    pub drop_wrong: bool,
+}
+
+/// Where steps come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepSource {
+    /// A column of whole numbers from 1.
+    Column {
+        /// Its name.
+        name: String,
+        /// H; by default the largest step found.
+        steps: Option<usize>,
+    },
+    /// A column of times, cut into equal steps.
+    Time {
+        /// Its name.
+        name: String,
+        /// H.
+        steps: usize,
+        /// Opening hours; by default the whole hours around all times found.
+        clock: Option<Clock>,
+    },
+}
+
+/// Where starting budgets come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BudgetSource {
+    /// Nothing is known: the most that was spent in an episode.
+    Unknown,
+    /// The same in every episode.
+    Constant(u32),
+    /// A column.
+    Column(String),
+}
+
+/// What is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfferKind {
+    /// Prices.
+    Pricing,
+    /// Wages.
+    Procurement,
+    /// Bids.
+    Auction,
+}
+
+impl OfferKind {
+    /// Units that an accepted offer consumes.
+    pub(super) fn cost(self, value: f64) -> f64 {
+        match self {
+            Self::Pricing => 1.0,
+            Self::Procurement | Self::Auction => value,
+        }
+    }
+
+    /// Checks the value of an offer; the message says what is accepted.
+    pub(super) fn check(self, value: f64) -> Result<(), String> {
+        let (fits, accepted) = match self {
+            Self::Pricing => (value > 0.0, "a price of 0 or more".to_string()),
+            Self::Procurement | Self::Auction => {
+                let whole = value.fract() == 0.0 && (1.0..=f64::from(COST_LIMIT)).contains(&value);
+                (whole, format!("a whole number from 0 to {COST_LIMIT}"))
+            }
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(accepted),
+        }
+    }
+}

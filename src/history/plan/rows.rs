@@ -1,0 +1,79 @@
+//! `plan.csv`: the offer for every step, budget and segment.
+
+use super::{OfferPlan, Segment};
+use crate::history::fit::Fitted;
+use crate::history::task_file::TaskFile;
+
+/// The offer to one segment at one step and budget.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CellOffer {
+    /// Price, wage or bid; `None` where nothing is offered.
+    pub action: Option<f64>,
+    /// Probability of acceptance.
+    pub probability: f64,
+    /// Lower end of its interval.
+    pub lower: f64,
+    /// Upper end of its interval.
+    pub upper: f64,
+    /// What the units are worth in the rest of the episode.
+    pub opportunity_cost: f64,
+    /// Expected reward of the rest of the episode.
+    pub value: f64,
+}
+
+/// The file: `step,budget,<raw column>,...,action,probability,lower,upper,opportunity_cost,value`, budgets from 1.
+pub fn plan_csv(
+    task: &TaskFile,
+    fitted: &Fitted,
+    plan: &OfferPlan,
+    segments: &[Segment],
+) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut header = vec!["step".to_string(), "budget".into()];
+    header.extend(
+        task.encoding
+            .columns
+            .iter()
+            .map(|column| column.name().to_string()),
+    );
+    let rest = [
+        "action",
+        "probability",
+        "lower",
+        "upper",
+        "opportunity_cost",
+        "value",
+    ];
+    header.extend(rest.map(String::from));
+    writer.write_record(&header).expect("writing to memory");
+    let raw: Vec<Vec<String>> = segments
+        .iter()
+        .map(|segment| segment.values.iter().map(ToString::to_string).collect())
+        .collect();
+    let acceptance: Vec<Vec<[f64; 3]>> = segments
+        .iter()
+        .map(|segment| plan.acceptance(fitted, &segment.features))
+        .collect();
+    let mut cells: Vec<String> = Vec::new();
+    for step in 0..plan.task.horizon() {
+        for budget in 1..=plan.task.budget_max() {
+            for ((segment, raw), acceptance) in segments.iter().zip(&raw).zip(&acceptance) {
+                let offer = plan.cell(step, budget, &segment.features, acceptance);
+                cells.clear();
+                cells.extend([(step + 1).to_string(), budget.to_string()]);
+                cells.extend_from_slice(raw);
+                cells.push(offer.action.map_or(String::new(), |a| a.to_string()));
+                let numbers = [
+                    offer.probability,
+                    offer.lower,
+                    offer.upper,
+                    offer.opportunity_cost,
+                    offer.value,
+                ];
+                cells.extend(numbers.map(|x| x.to_string()));
+                writer.write_record(&cells).expect("writing to memory");
+            }
+        }
+    }
+    writer.into_inner().expect("writing to memory")
+}

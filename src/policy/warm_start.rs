@@ -1,0 +1,70 @@
+//! Labeled rows from before the start, such as a log of real episodes: they teach an oracle and the context laws at once.
+//! Optimism needs no independence of the two; the rest of the proof does, so this is a practical variant.
+
+use crate::error::Invalid;
+use crate::oracle::LabeledData;
+use crate::task::{EpisodeContexts, Task};
+
+/// Labeled rows as they were read, not yet checked for a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InitialLog {
+    /// The episodes.
+    pub episodes: Vec<Vec<InitialArrival>>,
+}
+
+/// Somebody who came before the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InitialArrival {
+    /// Step within the episode, 0-based.
+    pub step: usize,
+    /// Features theta.
+    pub features: Vec<f64>,
+    /// The action offered; 0 is none.
+    pub action: usize,
+    /// Whether it was accepted.
+    pub accepted: bool,
+}
+
+/// Labeled rows of a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WarmStart {
+    /// The contexts of every episode.
+    pub contexts: Vec<EpisodeContexts>,
+    /// All offers with their outcomes.
+    pub data: LabeledData,
+}
+
+impl InitialLog {
+    /// Checks the rows for a task; `field` is their place in the study.
+    pub fn check(&self, field: &str, task: &Task) -> Result<WarmStart, Invalid> {
+        let named = |error: Invalid| Invalid {
+            field: field.into(),
+            ..error
+        };
+        let mut start = WarmStart {
+            contexts: Vec::with_capacity(self.episodes.len()),
+            data: LabeledData::new(task.dimension()),
+        };
+        for episode in &self.episodes {
+            let mut contexts = EpisodeContexts::new(task.dimension());
+            for arrival in episode {
+                task.check_context(&arrival.features).map_err(named)?;
+                let fits = arrival.step < task.horizon() && arrival.action <= task.actions();
+                if !fits {
+                    let found = format!("action {} at step {}", arrival.action, arrival.step + 1);
+                    return Err(Invalid::new(field, found, "actions and steps of the task"));
+                }
+                let context = task.context(arrival.step, &arrival.features);
+                contexts.arrive(context.step, |slot| {
+                    slot.copy_from_slice(context.features);
+                    context.point
+                });
+                if arrival.action > 0 {
+                    start.data.push(&context, arrival.action, arrival.accepted);
+                }
+            }
+            start.contexts.push(contexts);
+        }
+        Ok(start)
+    }
+}

@@ -1,0 +1,48 @@
+//! The pages of a task folder, `fit.html` and `plan.html`: each needs nothing but itself.
+
+use serde_json::{Value, json};
+
+use super::html::data::{embedded, ramp_colours};
+use super::html::{ELEMENTS, STYLE, THEME, escape, filled};
+use super::plot::{COLOURS, DASHES};
+use crate::history::fit::ModelFile;
+use crate::history::plan::PlanView;
+
+const SKELETON: &str = include_str!("page.html");
+const OWN_STYLE: &str = include_str!("own_data.css");
+const MARKS: &str = include_str!("marks.js");
+const FIT: &str = include_str!("fit.js");
+const PLAN: &str = include_str!("plan.js");
+
+/// The page of a fit.
+pub fn fit_page(name: &str, model: &ModelFile) -> String {
+    let footer =
+        "Made by <code>cbwk-gpu fit</code>. The numbers are in model.json beside this page.";
+    let title = format!("{name}: acceptance");
+    page(&title, footer, FIT, json!({ "model": model }))
+}
+
+/// The page of a plan.
+pub fn plan_page(name: &str, plan: &PlanView) -> String {
+    let footer = "Made by <code>cbwk-gpu plan</code>. The numbers are in the CSV file beside this page. In the map, use the arrow keys.";
+    let title = format!("{name}: offers");
+    page(&title, footer, PLAN, json!({ "plan": plan }))
+}
+
+fn page(title: &str, footer: &str, script: &str, mut data: Value) -> String {
+    data["colours"] = COLOURS.len().into();
+    data["dashes"] = json!(DASHES);
+    data["ramp"] = json!(ramp_colours());
+    let title = escape(title);
+    filled(
+        SKELETON,
+        &[
+            ("{{title}}", &title),
+            ("{{style}}", &[STYLE, OWN_STYLE].concat()),
+            ("{{heading}}", &title),
+            ("{{footer}}", footer),
+            ("{{data}}", &embedded(&data)),
+            ("{{script}}", &[ELEMENTS, THEME, MARKS, script].concat()),
+        ],
+    )
+}

@@ -1,0 +1,170 @@
+// The page of a plan: what to charge now, and the offers of all steps and budgets for one kind of customer.
+
+const { plan } = data;
+const now = { step: 0, budget: plan.budget, column: plan.columns.map((c) => c.start) };
+const money = (x) => number(x, Math.max(Math.abs(x), 0.01));
+
+/** The segment that is chosen. */
+function chosen() {
+  return plan.segments.find((s) => s.values.every((v, i) => v === now.column[i])) ?? plan.segments[0];
+}
+
+/** The offer of a cell: its place among the actions (0 is none) and all that belongs to it. */
+function offerAt(segment, step, budget) {
+  const action = segment.offers[step * plan.budget + budget - 1];
+  const next = plan.values[step + 1];
+  const cost = action ? segment.costs[action - 1] : Math.min(budget, Math.min(...segment.costs));
+  return { action, cost: next[budget] - next[budget - cost], value: plan.values[step][budget],
+    price: action ? plan.actions[action - 1] : null, acceptance: action ? segment.acceptance[action - 1] : null };
+}
+
+function asking() {
+  const part = section("now", "What would you offer now?", `Choose the moment, the units left and the customer.`);
+  const select = (id, label, options, current, choose) => el("div", {},
+    el("label", { for: id }, label),
+    el("select", { id, change: (e) => { choose(Number(e.target.value)); show(); } },
+      ...options.map(([value, text]) => el("option", { value, selected: value === current }, text))));
+  const steps = plan.values.slice(1).map((_, h) => [h, plan.starts.length ? `${h + 1} (from ${plan.starts[h]})` : String(h + 1)]);
+  const budgets = plan.values[0].slice(1).map((_, b) => [b + 1, String(b + 1)]);
+  const fields = [
+    select("step", "step", steps, now.step, (h) => { now.step = h; }),
+    select("budget", "units left", budgets, now.budget, (b) => { now.budget = b; }),
+    ...plan.columns.map((c, i) => c.values.length > 1
+      ? select(`column-${i}`, c.name, c.values.map((v, k) => [k, v === "" ? "(missing)" : v]), now.column[i], (k) => { now.column[i] = k; })
+      : null),
+  ].filter(Boolean);
+  part.append(el("div", { class: "asked" }, ...fields), el("dl", { class: "answer", id: "answer", "aria-live": "polite" }));
+  const fixed = plan.columns.filter((c) => c.values.length === 1);
+  if (fixed.length) {
+    part.append(el("p", { class: "note" }, `Taken as typical, because they matter less: ${fixed.map((c) => `${c.name} ${c.values[0] || "(missing)"}`).join(", ")}.`));
+  }
+}
+
+function answer() {
+  const offer = offerAt(chosen(), now.step, now.budget);
+  const entry = (term, words, mark) => el("div", { class: mark ?? null }, el("dt", {}, term), el("dd", {}, words));
+  const acceptance = offer.acceptance === null ? "–"
+    : `${exactShare(offer.acceptance[0])} (${exactShare(offer.acceptance[1])} to ${exactShare(offer.acceptance[2])})`;
+  byId("answer").replaceChildren(
+    entry(plan.action, offer.price === null ? "no offer" : String(offer.price), "offer"),
+    entry("will be accepted", acceptance),
+    entry("the units are worth later", money(offer.cost)),
+    entry("expected from here on", money(offer.value)));
+}
+
+/** Offers of the chosen customer by step and units left. */
+function map() {
+  const part = section("map-section", "All offers to this customer",
+    `Colours are the ${plan.action} at each step and number of units left; choose a cell to ask for it above.`);
+  const host = el("div", { id: "map" });
+  const scale = el("div", { id: "scale" });
+  const words = el("p", { class: "note", id: "map-words", role: "status" });
+  part.append(host, scale, words);
+  const stage = el("div", { class: "plot", tabindex: 0, role: "group",
+    "aria-label": "Offers by step and units left. Arrow keys move, the values are above.",
+    pointerdown: (e) => point(e), keydown: (e) => key(e) });
+  host.append(stage);
+  const horizon = plan.values.length - 1;
+  let view = null;
+
+  function draw() {
+    const width = Math.max(260, stage.clientWidth || 600);
+    const height = Math.round(Math.max(220, Math.min(400, width * 0.52)));
+    const frame = { left: 34 + 8 * String(plan.budget).length, right: width - 6, top: 6, bottom: height - 42 };
+    const w = (frame.right - frame.left) / horizon;
+    const h = (frame.bottom - frame.top) / plan.budget;
+    const segment = chosen();
+    const used = plan.actions.map((_, a) => segment.offers.includes(a + 1));
+    const colour = (action) => action === 0 ? "var(--none)"
+      : data.ramp[plan.actions.length === 1 ? 50 : Math.round((action - 1) / (plan.actions.length - 1) * (data.ramp.length - 1))];
+    const corner = (i, j) => [frame.left + i * w, frame.bottom - (j + 1) * h];
+    const cells = shape("g", { "shape-rendering": "crispEdges" });
+    // Equal neighbours of a row are one rectangle: large plans stay light.
+    for (let j = 0; j < plan.budget; j++) {
+      for (let i = 0; i < horizon;) {
+        const action = segment.offers[i * plan.budget + j];
+        let end = i + 1;
+        while (end < horizon && segment.offers[end * plan.budget + j] === action) end++;
+        const [x, y] = corner(i, j);
+        const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: ((end - i) * w).toFixed(2), height: h.toFixed(2) });
+        rect.style.fill = colour(action);
+        cells.append(rect);
+        i = end;
+      }
+    }
+    const mark = shape("rect", { class: "mark", width: Math.max(w, 3), height: Math.max(h, 3) });
+    const places = (count, limit) => {
+      const stride = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000].find((s) => count / s <= limit);
+      return Array.from({ length: count }, (_, k) => k + 1).filter((k) => k === 1 || k % stride === 0);
+    };
+    stage.replaceChildren(shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${plan.action} by step and units left` },
+      cells,
+      shape("rect", { class: "edge", x: frame.left, y: frame.top, width: w * horizon, height: h * plan.budget }),
+      ...places(horizon, width < 420 ? 6 : 12).map((k) => shape("text",
+        { x: corner(k - 1, 0)[0] + w / 2, y: frame.bottom + 17, "text-anchor": "middle" }, String(k))),
+      ...places(plan.budget, 8).map((k) => shape("text",
+        { x: frame.left - 6, y: corner(0, k - 1)[1] + h / 2 + 4, "text-anchor": "end" }, String(k))),
+      shape("text", { class: "name", x: (frame.left + frame.right) / 2, y: height - 6, "text-anchor": "middle" }, "step"),
+      shape("text", { class: "name", "text-anchor": "middle",
+        transform: `translate(13 ${(frame.top + frame.bottom) / 2}) rotate(-90)` }, "units left"),
+      mark));
+    view = { width, height, frame, w, h, corner, mark };
+    const entries = plan.actions.map((a, k) => [String(a), colour(k + 1), true]).filter((_, k) => used[k]);
+    if (segment.offers.includes(0)) entries.push(["no offer", "var(--none)", true]);
+    scale.replaceChildren(legend(...entries));
+    place();
+  }
+
+  function place() {
+    const [x, y] = view.corner(now.step, now.budget - 1);
+    view.mark.setAttribute("x", x);
+    view.mark.setAttribute("y", y);
+    const offer = offerAt(chosen(), now.step, now.budget);
+    words.textContent = `Step ${now.step + 1}, ${now.budget} left: ${offer.price === null ? "no offer" : `${plan.action} ${offer.price}`}.`;
+  }
+
+  function go(step, budget) {
+    now.step = Math.max(0, Math.min(horizon - 1, step));
+    now.budget = Math.max(1, Math.min(plan.budget, budget));
+    byId("step").value = now.step;
+    byId("budget").value = now.budget;
+    show();
+  }
+
+  function point(event) {
+    const box = stage.getBoundingClientRect();
+    const { frame, width, height, w, h } = view;
+    const i = Math.floor(((event.clientX - box.left) * width / box.width - frame.left) / w);
+    const j = Math.floor((frame.bottom - (event.clientY - box.top) * height / box.height) / h);
+    if (i >= 0 && j >= 0 && i < horizon && j < plan.budget) go(i, j + 1);
+  }
+
+  function key(event) {
+    const moves = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    const move = moves[event.key];
+    if (!move) return;
+    event.preventDefault();
+    go(now.step + move[0], now.budget + move[1]);
+  }
+
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    const size = Math.round(entry.contentRect.width);
+    if (size !== width) { width = size; draw(); }
+  }).observe(host);
+  draw();
+  return { draw };
+}
+
+let offers = null;
+function show() {
+  answer();
+  if (offers) offers.draw();
+}
+
+theme();
+byId("subtitle").textContent = `${plan.optimistic ? "What the learner would try next, by upper confidence bounds. " : ""}`
+  + `An episode of ${plan.values.length - 1} steps that starts with ${plan.budget} units is ${plan.optimistic ? "hoped" : "expected"} to earn ${money(plan.values[0][plan.budget])}.`;
+asking();
+offers = map();
+show();
