@@ -28,6 +28,7 @@ mod glm;
 mod gp;
 mod kernel;
 mod known;
+mod lanes;
 pub mod likelihood_mixture;
 pub mod linear_mixture;
 mod logistic;
@@ -39,6 +40,7 @@ mod panel;
 mod posterior;
 mod projection;
 mod regression;
+mod samples;
 mod sigmoids;
 mod spec;
 
