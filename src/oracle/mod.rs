@@ -29,6 +29,7 @@ mod glm;
 mod gp;
 mod kernel;
 mod known;
+mod lanes;
 pub mod likelihood_mixture;
 pub mod linear_mixture;
 mod logistic;
@@ -42,6 +43,7 @@ mod projection;
 mod regression;
 mod replay;
 mod sampled;
+mod samples;
 mod sigmoids;
 mod spec;
 

@@ -4,22 +4,12 @@
 //! Entry n is ( k(phi_n, phi) - sum_{i<n} L_ni z_i ) / L_nn. Where row n repeats the pair of an earlier row m, L_ni = L_mi for
 //! i < m, and what entry m was made from, k - sum_{i<m} L_mi z_i = L_mm z_m, stands for the kernel and the first m terms.
 
-use multiversion::multiversion;
-
+use super::lanes::{LANES, Lanes, TOGETHER, new_entry, row_products};
 use super::sigmoids::exps_of_negative;
 use crate::task::Kernel;
 
-/// Columns in a panel.
-pub(super) const LANES: usize = 8;
-
-/// One number for each of them.
-type Lanes = [f64; LANES];
-
 /// Rows of L that a panel is extended by at a time, while its entries are in cache.
 const BLOCK: usize = 16;
-
-/// Rows whose products with a panel are computed together.
-const TOGETHER: usize = 4;
 
 /// L with L L' = K + noise, row by row, and L^-1 y.
 #[derive(Debug, Clone, Default)]
@@ -176,9 +166,7 @@ impl Panel {
         match factor.repeats[n] {
             Some(m) => {
                 let diagonal = factor.rows[m][m];
-                for (rest, z) in rest.iter_mut().zip(&self.z[m]) {
-                    *rest = diagonal * z;
-                }
+                rest = self.z[m].map(|z| diagonal * z);
             }
             None => {
                 let d = self.dimension;
@@ -209,33 +197,4 @@ fn covariances(kernel: &Kernel, squares: &mut Lanes) {
         let k = |square: &mut f64| *square = kernel.of_distance_squared(*square);
         squares.iter_mut().for_each(k);
     }
-}
-
-/// (rest - sum - what `row` makes of `entries`) / the last of `row`.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn new_entry(entries: &[Lanes], row: &[f64], sum: &Lanes, rest: &Lanes) -> Lanes {
-    let mut sum = *sum;
-    for (entries, l) in entries.iter().zip(row) {
-        for lane in 0..LANES {
-            sum[lane] += l * entries[lane];
-        }
-    }
-    let diagonal = row[entries.len()];
-    std::array::from_fn(|lane| (rest[lane] - sum[lane]) / diagonal)
-}
-
-/// The products of four rows with the columns of a panel.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn row_products(rows: [&[f64]; TOGETHER], panel: &[Lanes]) -> [Lanes; TOGETHER] {
-    let mut sums = [[0.0; LANES]; TOGETHER];
-    let rows = rows.map(|row| &row[..panel.len()]);
-    for (n, entries) in panel.iter().enumerate() {
-        for (sums, row) in sums.iter_mut().zip(&rows) {
-            let l = row[n];
-            for lane in 0..LANES {
-                sums[lane] += l * entries[lane];
-            }
-        }
-    }
-    sums
 }

@@ -17,7 +17,8 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::panel::{Factor, LANES, Panel};
+use super::lanes::LANES;
+use super::panel::{Factor, Panel};
 use super::{Bounds, LabeledData};
 use crate::task::{Kernel, Task};
 
