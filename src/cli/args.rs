@@ -42,11 +42,9 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
-    /// List the study files that come with the program with their oracles, or print one, ready to edit.
-    Presets {
-        /// The preset to print.
-        name: Option<String>,
-    },
+    /// List the study files that come with the program with their oracles, or print one, ready to edit; or print a log
+    /// drawn from its truth.
+    Presets(PresetsArgs),
 }
 
 /// Arguments of `simulate`.
@@ -221,6 +219,25 @@ pub struct ReportArgs {
     /// The page (FILE.html), or the folder for report.html. Default: DIR, or the folder `report` for several DIRs.
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `presets`.
+#[derive(Debug, Args)]
+pub struct PresetsArgs {
+    /// The preset to print.
+    pub name: Option<String>,
+    /// Print a log of the preset's world as a shop might keep it (CSV: day,step,<feature>,...,offer,accepted,stock), with
+    /// feasible offers at random: data whose truth is known.
+    #[arg(long, requires = "name")]
+    pub log: bool,
+    /// Episodes of the log.
+    #[arg(long, value_name = "T", default_value_t = 1000, requires = "log",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub episodes: u32,
+    /// Seed of the log.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "log",
+          value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: u64,
 }
 
 /// Arguments of `import`.

@@ -11,6 +11,7 @@ mod import;
 mod interrupt;
 mod machine;
 mod plan;
+mod presets;
 mod progress;
 mod report;
 mod reproduce;
@@ -21,13 +22,11 @@ mod simulate;
 mod solve;
 mod sweep;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Cli, Command};
-use cbwk_gpu::config::{PRESETS, Study, preset};
 use interrupt::Interrupted;
 
 /// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
@@ -73,25 +72,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Plan(args) => plan::plan(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Devices => devices::devices(),
-        Command::Presets { name } => presets(name.as_deref()),
-    }
-}
-
-fn presets(name: Option<&str>) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    let Some(name) = name else {
-        let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
-        for preset in PRESETS {
-            let study = Study::from_document(&machine::open_study(None, Some(preset.name))?)?;
-            let oracles: Vec<String> = study.oracles().into_iter().map(|(name, _)| name).collect();
-            let (name, title) = (preset.name, preset.title());
-            writeln!(out, "{name:<width$}  {:<13}  {title}", oracles.join(", "))?;
-        }
-        return Ok(());
-    };
-    match preset(name) {
-        Some(preset) => Ok(out.write_all(preset.text.as_bytes())?),
-        None => Err(machine::no_preset("presets", name).into()),
+        Command::Presets(args) => presets::presets(args),
     }
 }
 

@@ -13,6 +13,7 @@ mod outcome;
 mod record;
 mod regret;
 mod run;
+mod sample_log;
 mod streams;
 mod study;
 
@@ -28,5 +29,6 @@ pub use outcome::{Outcome, Phases, PolicyOutcome, Tally};
 pub use record::{Record, Sink, SinkError, Yardstick};
 pub use regret::{RegretSummary, RegretTally, cumulative_regret};
 pub use run::{RunError, run};
+pub use sample_log::{LoggedArrival, sample_log};
 pub use streams::{Purpose, Streams};
 pub use study::{NamedPolicy, Study};

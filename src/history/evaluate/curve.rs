@@ -43,9 +43,10 @@ impl Curve {
     ) -> Self {
         let mut changes = Vec::new();
         let mut start = (0.0, 0.0);
+        let mut all: Vec<Line> = Vec::with_capacity(values.len() + 1);
         let mut lines: Vec<Line> = Vec::with_capacity(values.len() + 1);
         for (weight, choice, truth) in contexts {
-            envelope(values, choice, &mut lines);
+            envelope(values, choice, &mut all, &mut lines);
             let mut before = (0.0, 0.0);
             for (i, line) in lines.iter().enumerate() {
                 let here = match line.action {
@@ -80,7 +81,7 @@ impl Curve {
     }
 
     fn of_changes(start: (f64, f64), mut changes: Vec<Change>) -> Self {
-        changes.sort_by(|a, b| a.gap.total_cmp(&b.gap));
+        changes.sort_unstable_by(|a, b| a.gap.total_cmp(&b.gap));
         let mut sums = Vec::with_capacity(changes.len() + 1);
         let mut sum = start;
         sums.push(sum);
@@ -101,19 +102,16 @@ impl Curve {
 }
 
 /// The lines that are on top somewhere at gaps from 0 on, in the order in which they are; the null action (0) is the last.
-fn envelope(values: &[f64], choice: &[f64], lines: &mut Vec<Line>) {
+fn envelope(values: &[f64], choice: &[f64], all: &mut Vec<Line>, lines: &mut Vec<Line>) {
     lines.clear();
-    let mut all: Vec<Line> = choice
-        .iter()
-        .zip(values)
-        .enumerate()
-        .filter(|(_, (rho, _))| **rho > 0.0)
-        .map(|(i, (rho, value))| Line {
-            action: i + 1,
-            rho: *rho,
-            reward: rho * value,
-        })
-        .collect();
+    all.clear();
+    let offers = choice.iter().zip(values).enumerate();
+    let offers = offers.filter(|(_, (rho, _))| **rho > 0.0);
+    all.extend(offers.map(|(i, (rho, value))| Line {
+        action: i + 1,
+        rho: *rho,
+        reward: rho * value,
+    }));
     // The steeper first; of equally steep ones the higher, so that the others never get on top.
     all.sort_by(|a, b| b.rho.total_cmp(&a.rho).then(b.reward.total_cmp(&a.reward)));
     all.push(Line {
@@ -121,7 +119,7 @@ fn envelope(values: &[f64], choice: &[f64], lines: &mut Vec<Line>) {
         rho: 0.0,
         reward: 0.0,
     });
-    for line in all {
+    for &line in all.iter() {
         if lines.last().is_some_and(|top| top.rho == line.rho) {
             continue;
         }

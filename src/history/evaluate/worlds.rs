@@ -157,12 +157,12 @@ impl<'f> Worlds<'f> {
 
     /// rho of the planned actions for contexts of a group, row by row.
     pub fn rho(&self, model: &Model, contexts: &[(u32, f64)]) -> Vec<f64> {
-        let log = &self.fitted.log;
-        let of_context = |(i, _): &(u32, f64)| {
-            let theta = log.theta(*i as usize);
-            self.actions.iter().map(move |&a| model.rho(theta, a))
-        };
-        contexts.iter().flat_map(of_context).collect()
+        let mut rho = Vec::with_capacity(contexts.len() * self.actions.len());
+        for (i, _) in contexts {
+            let theta = self.fitted.log.theta(*i as usize);
+            model.append_rho(theta, &self.actions, &mut rho);
+        }
+        rho
     }
 
     /// The plan of a world: its Bellman table.

@@ -64,6 +64,26 @@ impl Model {
         }
     }
 
+    /// rho of some actions, appended to `out`.
+    pub fn append_rho(&self, theta: &[f64], actions: &[usize], out: &mut Vec<f64>) {
+        match self {
+            Self::Logistic { intercepts, slopes } => {
+                let d = theta.len();
+                let (mut known, mut product) = (&[][..], 0.0);
+                for &a in actions {
+                    let own = &slopes[(a - 1) * d..a * d];
+                    // Without products of action and features all slopes are the same.
+                    if own != known {
+                        product = own.iter().zip(theta).map(|(w, x)| w * x).sum();
+                        known = own;
+                    }
+                    out.push(sigmoid(intercepts[a - 1] + product));
+                }
+            }
+            _ => out.extend(actions.iter().map(|&a| self.rho(theta, a))),
+        }
+    }
+
     /// Whether it is the same for all contexts.
     pub fn ignores_contexts(&self) -> bool {
         matches!(self, Self::Rates(_))

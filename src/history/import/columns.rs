@@ -106,9 +106,11 @@ fn kind_of(column: &ColumnSurvey, forced: bool, asked: bool) -> Kind {
             false => Kind::Number,
         };
     }
+    if column.dates && column.numbers.count == 0 && !asked {
+        return Kind::Useless("dates".into());
+    }
     match levels {
         Some(levels) if levels <= LEVEL_LIMIT => Kind::Category,
-        _ if column.dates && column.numbers.count == 0 => Kind::Useless("dates".into()),
         Some(levels) => Kind::Useless(format!("{levels} different texts")),
         None => Kind::Useless("more than 1000 different texts".into()),
     }

@@ -109,12 +109,12 @@ impl Layout {
         Ok(layout)
     }
 
-    /// A column that is asked for as a feature: whether an offer is accepted cannot be told by its own outcome.
+    /// A column that is asked for as a feature: neither an outcome nor the name of an episode tells anything of the next.
     fn feature(&self, file: &RawFile, name: &str) -> Result<usize, InputError> {
         let place = file.column(name)?;
-        if [self.action, self.accepted].contains(&place) {
+        if [self.episode, self.action, self.accepted].contains(&place) {
             let message = format!(
-                "column `{name}`: found among the features; accepted: columns known before the offer"
+                "column `{name}`: found among the features; accepted: columns that describe a customer before the offer"
             );
             return Err(file.at(1, message));
         }

@@ -53,10 +53,11 @@ impl RawFile {
             return Err(whole_file("found nothing; accepted: a CSV file with rows"));
         }
         let by_number = |name: &&str| {
-            name.parse()
-                .is_ok_and(|n: usize| (1..=record.len()).contains(&n))
+            let number: Result<usize, _> = name.parse();
+            number.is_ok_and(|n| (1..=record.len()).contains(&n))
         };
-        let has_header = found(&record) > 0 || !asked.iter().all(by_number);
+        // Columns that are asked for by number may still be called so.
+        let has_header = found(&record) == asked.len() || !asked.iter().all(by_number);
         let names = match has_header {
             true => record.iter().map(ToString::to_string).collect(),
             false => (1..=record.len()).map(|n| n.to_string()).collect(),

@@ -168,11 +168,18 @@ impl OfferPlan {
         }
     }
 
+    /// Probability of acceptance of every action.
+    pub fn estimates(&self, features: &[f64]) -> Vec<f64> {
+        let mut estimates = vec![0.0; self.task.actions()];
+        let context = self.task.context(0, features);
+        self.oracle().estimate(&context, &mut estimates);
+        estimates
+    }
+
     /// Probability of acceptance with its interval, for every action.
     pub fn acceptance(&self, fitted: &Fitted, features: &[f64]) -> Vec<[f64; 3]> {
         let context = self.task.context(0, features);
-        let mut estimates = vec![0.0; self.task.actions()];
-        self.oracle().estimate(&context, &mut estimates);
+        let estimates = self.estimates(features);
         let mut bounds = vec![Bounds::UNKNOWN; self.task.actions()];
         if let Beliefs::Learner(learner) = &self.beliefs {
             learner.beliefs().interval(&context, &mut bounds);

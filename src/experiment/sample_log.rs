@@ -1,0 +1,64 @@
+//! A log as a shop might keep it, drawn from a world whose truth is known: every arrival gets a feasible offer at random, or
+//! none where nothing is left. It is there to be imported, fitted and judged.
+
+use rand::RngExt;
+
+use super::{Purpose, Streams};
+use crate::task::EpisodeContexts;
+use crate::world::World;
+
+/// Somebody who came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedArrival {
+    /// Episode, 1-based.
+    pub episode: usize,
+    /// Step, 1-based.
+    pub step: usize,
+    /// Features.
+    pub features: Vec<f64>,
+    /// The action offered; 0 is none.
+    pub action: usize,
+    /// Whether it was accepted.
+    pub accepted: bool,
+    /// Units at the start of the episode.
+    pub budget: u32,
+}
+
+/// `episodes` episodes of a world, with offers at random.
+pub fn sample_log(world: &World, episodes: usize, seed: u64) -> Vec<LoggedArrival> {
+    let streams = Streams::new(seed);
+    let mut contexts_stream = streams.of_study(Purpose::Contexts);
+    let mut luck = streams.of_study(Purpose::Acceptance);
+    let mut choices = streams.of_study(Purpose::Policy(0));
+    let budgets = world.budgets();
+    let budgets = budgets.sequence(episodes, &mut streams.of_study(Purpose::Budgets));
+    let task = world.task();
+    let mut contexts = EpisodeContexts::new(task.dimension());
+    let mut log = Vec::new();
+    for (t, &b_t) in budgets.iter().enumerate() {
+        world.contexts().draw(&mut contexts_stream, &mut contexts);
+        let mut left = b_t;
+        for context in contexts.iter() {
+            let feasible: Vec<usize> = (1..=task.actions())
+                .filter(|&a| task.feasible(&context, a, left))
+                .collect();
+            let action = match feasible.is_empty() {
+                true => 0,
+                false => feasible[choices.random_range(0..feasible.len())],
+            };
+            let accepted = action > 0 && luck.random::<f64>() < world.rho(&context, action);
+            if accepted {
+                left -= task.cost(&context, action);
+            }
+            log.push(LoggedArrival {
+                episode: t + 1,
+                step: context.step + 1,
+                features: context.features.to_vec(),
+                action,
+                accepted,
+                budget: b_t,
+            });
+        }
+    }
+    log
+}
