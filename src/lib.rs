@@ -33,8 +33,15 @@
 //!
 //! # What to read next
 //!
-//! Data flows one way: [`config`] -> [`experiment`] -> [`policy`] -> ([`oracle`] fit -> [`dp`] solve) -> decisions ->
-//! regret -> [`report`]. Start with [`policy::MimicOptDp`] (Algorithm 1) and [`dp::cpu::Dense`] (Algorithm 2).
+//! What a decision maker knows is a [`task`], what is true a [`world`], what was written [`results`]; no learner sees a world.
+//!
+//! ```text
+//! config -> experiment(task, world, policies) -> records -> results -> report
+//! real customers -> learner(task, oracle, dp)            log -> history -> task, world, offers
+//! ```
+//!
+//! Start with [`policy::MimicOptDp`] (Algorithm 1), [`dp::cpu::Dense`] (Algorithm 2), [`learner::Learner`] for live use, and
+//! [`oracle::Coupled`], [`oracle::beta_binomial`] and [`oracle::likelihood_mixture`] for what goes beyond the paper.
 //!
 //! ```
 //! use cbwk_gpu::dp::cpu::Dense;

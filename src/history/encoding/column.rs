@@ -156,7 +156,10 @@ impl Column {
                 mean, deviation, ..
             } => match features {
                 [_, missing] if *missing > 0.5 => Value::Missing,
-                _ => Value::Number(twelve_digits(features[0] * deviation + mean)),
+                _ => {
+                    let x = features[0] * deviation + mean;
+                    Value::Number(twelve_digits(x, x.abs().max(mean.abs()).max(*deviation)))
+                }
             },
             Self::Category { levels, .. } => {
                 let place = features.iter().position(|x| *x > 0.5).map_or(0, |i| i + 1);
@@ -200,7 +203,10 @@ impl Column {
     }
 }
 
-/// Scaling and its inverse leave rounding errors in the last digits, which nobody typed.
-fn twelve_digits(x: f64) -> f64 {
-    format!("{x:.11e}").parse().unwrap_or(x)
+/// Scaling and its inverse leave rounding errors in the last digits, which nobody typed: they are as large as the last digits
+/// of the largest number on the way, `scale`.
+fn twelve_digits(x: f64, scale: f64) -> f64 {
+    let decimals = (11.0 - scale.log10().floor()).clamp(0.0, 300.0);
+    let rounded = format!("{x:.0$}", decimals as usize);
+    rounded.parse().unwrap_or(x)
 }
