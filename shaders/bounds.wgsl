@@ -1,9 +1,10 @@
 // ucb * r and lcb of every (context, action) of a batch, from fitted parameters and contexts that stay on the adapter.
 //
 // A thread takes contexts of one problem. Kind 0, armed: an interval per group and action. Kinds 1 and 2, an ellipsoid
-// with the logistic or the linear link f:
+// with the logistic or the linear link f, and kind 3, with the bonus inside the logistic one:
 //
 //     f(phi.mu) +- scale * |factor phi|,   phi = (theta, action value),   factor' factor = V^-1
+//     f(clamp(phi.mu +- scale * |factor phi|, -+ |limits phi|))
 //
 // with the inverse Cholesky factor of V, so that the norm is a sum of squares and loses no digits. Of a lower triangle
 // only the last row meets the action value: all else is done once per context.
@@ -33,12 +34,15 @@ struct Source {
     first_offer: u32,
     // First pair in `coefficients`.
     first_pair: u32,
-    // First number in `parameters`. Armed: (ucb, lcb) by group and action. Ellipsoid: action values, mu, factor.
+    // First number in `parameters`. Armed: (ucb, lcb) by group and action. Ellipsoid: action values, mu, factor,
+    // limits (kind 3).
     first_parameter: u32,
     // Armed: 1 where bounds differ by step.
     by_step: u32,
     // Ellipsoid: multiplies the norm.
     scale: f32,
+    // Ellipsoid: 1 where lcb := ucb.
+    coupled: u32,
 }
 
 @group(0) @binding(0) var<storage, read> sources: array<Source>;
@@ -81,6 +85,10 @@ fn ellipsoid(source: Source, first: u32) {
     for (var i = 0u; i < TRIANGLE; i++) {
         factor[i] = parameters[source.first_parameter + ACTIONS + DIMENSION + 1u + i];
     }
+    var limits: array<f32, DIMENSION + 1u>;
+    for (var i = 0u; i <= DIMENSION && source.kind == 3u; i++) {
+        limits[i] = parameters[source.first_parameter + ACTIONS + DIMENSION + 1u + TRIANGLE + i];
+    }
     for (var entry = first; entry < min(source.entries, first + CONTEXTS * THREADS); entry += THREADS) {
         let record = source.first_record + entry * (DIMENSION + 1u);
         var theta: array<f32, DIMENSION>;
@@ -92,7 +100,9 @@ fn ellipsoid(source: Source, first: u32) {
             last += factor[LAST_ROW + i] * theta[i];
         }
         var square = 0.0;
+        var limit = 0.0;
         for (var i = 0u; i < DIMENSION; i++) {
+            limit += limits[i] * theta[i] * limits[i] * theta[i];
             var along = 0.0;
             for (var j = 0u; j <= i; j++) {
                 along += factor[i * (i + 1u) / 2u + j] * theta[j];
@@ -106,8 +116,14 @@ fn ellipsoid(source: Source, first: u32) {
                 estimate = 1.0 / (1.0 + exp(-estimate));
             }
             let radius = source.scale * sqrt(square + along * along);
-            let bounds = vec2<f32>(estimate + radius, estimate - radius);
-            put(source, entry, a, clamp(bounds, vec2<f32>(0.0), vec2<f32>(1.0)));
+            var bounds = vec2<f32>(estimate + radius, estimate - radius);
+            if source.kind == 3u {
+                let of_action = limits[DIMENSION] * values[a];
+                let most = sqrt(limit + of_action * of_action);
+                bounds = 1.0 / (1.0 + exp(-clamp(bounds, vec2<f32>(-most), vec2<f32>(most))));
+            }
+            bounds = clamp(bounds, vec2<f32>(0.0), vec2<f32>(1.0));
+            put(source, entry, a, select(bounds, bounds.xx, source.coupled == 1u));
         }
     }
 }

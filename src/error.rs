@@ -27,10 +27,26 @@ impl Invalid {
     ) -> Self {
         Self {
             field: field.into(),
-            found: found.to_string(),
+            found: readable(&found.to_string()),
             accepted: accepted.into(),
         }
     }
+}
+
+/// A text whose long numbers have exponents: 1e308 has 309 digits.
+fn readable(text: &str) -> String {
+    const LONG: usize = 25;
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let mut readable = String::new();
+    for part in text.split_inclusive(|c| !is_number(c)) {
+        let number = part.trim_end_matches(|c| !is_number(c));
+        match number.parse::<f64>() {
+            Ok(x) if number.len() > LONG => readable += &format!("{x:e}"),
+            _ => readable += number,
+        }
+        readable += &part[number.len()..];
+    }
+    readable
 }
 
 /// A number for messages: as it was typed where that is short, with an exponent elsewhere.
@@ -95,12 +111,18 @@ impl InputError {
 #[derive(Debug, Error)]
 pub enum OutputError {
     /// The folder holds results of an earlier run.
-    #[error("{}: already holds results ({found}); choose another folder or add --force", folder.display())]
+    #[error("{}: already holds results ({found}); choose another folder", folder.display())]
     Occupied {
         /// The folder asked for.
         folder: PathBuf,
         /// The file found in it.
         found: String,
+    },
+    /// Another run is at work in the folder.
+    #[error("{}: another run is writing to this folder; choose another, or wait for its end", folder.display())]
+    Busy {
+        /// The folder asked for.
+        folder: PathBuf,
     },
     /// The file or folder cannot be created or written.
     #[error("{}: cannot be written ({reason})", path.display())]
@@ -126,5 +148,22 @@ impl OutputError {
         use std::io::ErrorKind::{QuotaExceeded, StorageFull};
         !matches!(self, Self::Unwritable { reason, .. }
             if matches!(reason.kind(), StorageFull | QuotaExceeded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_are_written_with_exponents() {
+        let found = |x: &str| Invalid::new("x", x, "y").found;
+        assert_eq!(found(&1e308.to_string()), "1e308");
+        assert_eq!(found(&(-2.5e-300).to_string()), "-2.5e-300");
+        let sum = format!("mu.phi = {} (or so)", 1.5e200);
+        assert_eq!(found(&sum), "mu.phi = 1.5e200 (or so)");
+        for text in ["0.1", "-3", "1.2.3", "a list of 2", "0.30000000000000004"] {
+            assert_eq!(found(text), text);
+        }
     }
 }

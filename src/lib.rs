@@ -54,6 +54,7 @@ pub mod config;
 pub mod dp;
 pub mod error;
 pub mod experiment;
+pub mod files;
 pub mod fluid;
 pub mod history;
 pub mod learner;

@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
+use cbwk_gpu::results::{CoverageRow, Rows};
 use common::{cbwk, cbwk_ok};
 
 #[test]
@@ -18,23 +21,23 @@ fn calibrate_prints_a_table_and_writes_the_same_numbers() {
     );
     assert!(shown.contains("linear-pricing: 12 data sets") && shown.contains("glm"));
     let csv = std::fs::read_to_string(folder.path().join("cal/coverage.csv")).unwrap();
-    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(
-        rows[0].join(","),
-        "oracle,observations,pairs_covered,all_covered,width,error,factor"
-    );
-    let number = |row: &[&str], column: usize| row[column].parse::<f64>().unwrap();
-    assert_eq!(rows[1][0], "glm");
-    assert_eq!(rows.last().unwrap()[1], "400");
-    for row in &rows[1..] {
-        for column in [2, 3, 4, 5] {
-            assert!((0.0..=1.0).contains(&number(row, column)), "{row:?}");
-        }
-        assert!(shown.contains(&format!("{:.4}", number(row, 4))), "{row:?}");
+    let header = "oracle,observations,pairs_covered,all_covered,always_covered,width,error,factor";
+    assert_eq!(csv.lines().next(), Some(header));
+    let rows = Rows::open(&folder.path().join("cal/coverage.csv")).unwrap();
+    let rows: Vec<CoverageRow> = rows.map(|line| line.unwrap().row).collect();
+    let names: Vec<&str> = rows.iter().map(|row| row.oracle.as_str()).collect();
+    assert_eq!((names[0], names[15]), ("glm", "glm, mixture bounds"));
+    for row in &rows {
+        assert!((0.0..=1.0).contains(&row.error) && (0.0..=1.0).contains(&row.width));
+        assert!(row.always_covered <= row.all_covered, "{row:?}");
+        assert!(shown.contains(&format!("{:.4}", row.width)), "{row:?}");
     }
     // Data help: bounds get narrower and estimates better.
-    let (first, last) = (&rows[1], rows.last().unwrap());
-    assert!(number(last, 4) < 0.5 * number(first, 4) && number(last, 5) < number(first, 5));
+    for rows in rows.chunks(8) {
+        let (first, last) = (&rows[0], &rows[7]);
+        assert_eq!(last.observations, 400);
+        assert!(last.width < 0.5 * first.width && last.error < first.error);
+    }
     for picture in ["coverage.svg", "width.svg"] {
         let svg = std::fs::read_to_string(folder.path().join("cal").join(picture)).unwrap();
         assert!(svg.starts_with("<svg") && svg.contains("observations"));
@@ -76,7 +79,11 @@ fn several_oracles_are_told_apart_and_those_alike_are_shown_once() {
         .iter()
         .map(|line| line["oracle"].as_str().unwrap())
         .collect();
-    assert!(names.iter().all(|name| *name == "armed"), "{names:?}");
+    let different: BTreeSet<&str> = names.iter().copied().collect();
+    // All policies have the same oracle; beside it stands the one with tight bounds.
+    let expected = ["armed", "armed, beta-binomial bounds"];
+    assert_eq!(different.into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(names.iter().filter(|name| **name == "armed").count(), 8);
 }
 
 #[test]

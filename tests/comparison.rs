@@ -263,7 +263,10 @@ fn reproduce_runs_both_panels_and_judges_them() {
         assert!(study.contains("episodes = 12") && study.contains("logistic-ucb1"));
         let run: Value =
             serde_json::from_str(&read(&out.join(format!("pricing-K{k}")), "run.json")).unwrap();
-        assert_eq!(run["policies"].as_array().unwrap().len(), 3);
+        // The paper's three, and the learner with tight bounds.
+        assert_eq!(run["policies"].as_array().unwrap().len(), 4);
+        let improved = read(&out, &format!("improved-K{k}.svg"));
+        assert!(improved.contains("tight-opt-dp") && !figure.contains("tight-opt-dp"));
         // The figures of the page are those of the files.
         for policy in run["policies"].as_array().unwrap() {
             let regret = policy["final_regret"].as_f64().unwrap();

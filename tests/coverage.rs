@@ -34,7 +34,7 @@ fn looks(study: &Study, most: usize) -> Vec<Coverage> {
         repetitions: 200,
     };
     let (_, oracle) = study.oracles()[0];
-    coverage(&study.world, oracle, &setting, &Streams::new(1))
+    coverage(&study.world, oracle, &setting, &Streams::new(1), &|| {})
 }
 
 /// Name, contexts, truth, oracle at its defaults, and the factor on the radius that breaks the promise.

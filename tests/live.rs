@@ -305,3 +305,66 @@ fn a_log_and_rows_make_a_plan_before_the_first_customer() {
     assert!(offer.lower > 0.85, "{offer:?}");
     assert!(learner.policy().u_hat().start(3) > 0.0);
 }
+
+/// Every oracle comes back from its state to the bit, and so do the fits after it.
+#[test]
+fn every_oracle_survives_a_restart() {
+    let cases = [
+        (
+            "paper-auction",
+            "kind = \"armed\", bounds = \"beta-binomial\"",
+        ),
+        ("paper-auction", "kind = \"logistic\", bounds = \"mixture\""),
+        ("paper-auction", "kind = \"glm\", link = \"logistic\""),
+        (
+            "paper-auction",
+            "kind = \"glm\", link = \"linear\", bounds = \"mixture\"",
+        ),
+        ("paper-auction", "kind = \"neural\", width = 8, steps = 30"),
+        (
+            "smooth-pricing",
+            "kind = \"gp\", kernel = { kind = \"matern\", nu = 1.5, length = 0.5 }",
+        ),
+        (
+            "smooth-pricing",
+            "kind = \"kernel\", kernel = { kind = \"squared-exponential\", length = 0.5 }",
+        ),
+    ];
+    for (name, oracle) in cases {
+        let preset = cbwk_gpu::config::preset(name).unwrap().text;
+        let head = preset.split("[[policies]]").next().unwrap();
+        let text =
+            format!("{head}\n[[policies]]\nkind = \"mimic-opt-dp\"\noracle = {{ {oracle} }}\n");
+        let document = cbwk_gpu::config::Document::parse(name.as_ref(), &text).unwrap();
+        let study = Study::from_document(&document).unwrap();
+        let (world, config) = (&study.world, study.oracles()[0].1.clone());
+        let fresh = || common::build(&config, world, 200, common::rng(1));
+        let mut rng = common::rng(9);
+        let mut episode = EpisodeContexts::new(world.task().dimension());
+        let mut data = cbwk_gpu::oracle::LabeledData::new(world.task().dimension());
+        let mut undisturbed = fresh();
+        let mut restarted = fresh();
+        for round in 1..=6 {
+            world.contexts().draw(&mut rng, &mut episode);
+            for context in episode.iter() {
+                let action = rng.random_range(1..=world.task().actions());
+                let accepted = rng.random::<f64>() < world.rho(&context, action);
+                data.push(&context, action, accepted);
+            }
+            undisturbed.fit(&data, 0.1);
+            restarted.fit(&data, 0.1);
+            let saved = restarted.save();
+            restarted = fresh();
+            restarted.restore(&data, 0.1, &saved).unwrap();
+            for context in episode.iter() {
+                let actions = world.task().actions();
+                let mut bounds = [(); 2].map(|()| vec![cbwk_gpu::oracle::Bounds::UNKNOWN; actions]);
+                undisturbed.bounds(&context, &mut bounds[0]);
+                restarted.bounds(&context, &mut bounds[1]);
+                assert_eq!(bounds[0], bounds[1], "{oracle}, round {round}");
+            }
+        }
+        // A state that is not this oracle's is refused.
+        assert!(fresh().restore(&data, 0.1, &[0.5; 99]).is_err(), "{oracle}");
+    }
+}

@@ -369,6 +369,14 @@ fn wrong_folders_and_damaged_files_are_named() {
         fails(&["report", "o"], &format!("o/{file}: policy `"));
         fs::write(&path, sound).unwrap();
     }
+    // A page is HTML; a folder may be called anything.
+    let message = "--out: found x.pdf; accepted: FILE.html, or a folder (`x.pdf/`)";
+    fails(&["report", "o", "--out", "x.pdf"], message);
+    assert!(!folder.path().join("x.pdf").exists());
+    cbwk_ok(folder.path(), &["report", "o", "--out", "x.pdf/"]);
+    cbwk_ok(folder.path(), &["report", "o", "--out", "v0.5"]);
+    assert!(folder.path().join("x.pdf/report.html").is_file());
+    assert!(folder.path().join("v0.5/report.html").is_file());
     // Folders of versions that did not write these two are reported on all the same.
     fs::remove_file(folder.path().join("o/steps.csv")).unwrap();
     fs::remove_file(folder.path().join("o/actions.csv")).unwrap();

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::oracle::{
-    Bounds, GaussianProcess, GpParameters, KernelOracle, KernelParameters, LabeledData, Neural,
-    NeuralParameters, Oracle, OracleSpec,
+    Bounds, GaussianProcess, GpParameters, KernelMixtureParameters, KernelOracle, KernelParameters,
+    LabeledData, Neural, NeuralParameters, Oracle, OracleSpec,
 };
 use cbwk_gpu::task::{Context, KernelSpec};
 use cbwk_gpu::world::World;
@@ -123,21 +123,39 @@ fn the_radius_of_gp_is_the_papers() {
     assert!(x[3].ucb - x[3].lcb < 0.9, "{x:?}");
 }
 
-/// 2,000 updates in steps of an episode against one dense solve, for contexts that are watched from the start, from the
-/// middle, and not at all.
+/// 1,500 observations in steps of an episode against one dense solve that merges nothing, for contexts that are watched from
+/// the start, from the middle, and not at all.
 #[test]
-fn growing_columns_equal_a_solve_from_scratch() {
+fn merged_and_growing_columns_equal_a_dense_solve() {
+    for (nu, lambda) in [
+        (Some(1.5), 0.25),
+        (None, 0.25),
+        (None, 8.0),
+        (Some(2.5), 1e-4),
+    ] {
+        merged_equals_dense(nu, lambda);
+    }
+}
+
+fn merged_equals_dense(nu: Option<f64>, lambda: f64) {
+    const COUNT: usize = 1500;
     let instance = instance();
-    let lambda = 0.25;
     let mut rng = common::rng(5);
-    let mut oracle = gp(&instance, Some(1.5), lambda, None);
+    let checked = || kernel(nu).check("kernel", 3).unwrap();
+    let parameters = KernelMixtureParameters {
+        kernel: kernel(nu),
+        lambda,
+        norm_bound: 1.0,
+        radius_scale: 1.0,
+    };
+    let mut oracle = KernelOracle::mixture(instance.task(), checked(), &parameters);
     let (early, late, never) = ([0.25, 0.5], [0.8, 0.1], [0.4, 0.6]);
     oracle.watch(&context(&early));
     let mut data = LabeledData::new(2);
     let (mut inputs, mut labels) = (Vec::new(), Vec::new());
-    for n in 0..2000 {
+    for n in 0..COUNT {
         // On a coarse grid, so that inputs repeat.
-        let theta = [0, 1].map(|_| f64::from(rng.random_range(0..=10u8)) / 10.0);
+        let theta = [0, 1].map(|_| f64::from(rng.random_range(0..=8u8)) / 8.0);
         let (action, converted) = (rng.random_range(1..=4usize), rng.random::<f64>() < 0.4);
         data.push(&context(&theta), action, converted);
         inputs.push([theta[0], theta[1], PRICES[action - 1]]);
@@ -145,24 +163,40 @@ fn growing_columns_equal_a_solve_from_scratch() {
         if n % 24 == 0 {
             oracle.fit(&data, 0.1);
         }
-        if n == 1000 {
+        if n == COUNT / 2 {
             oracle.watch(&context(&late));
+            // A context that is also observed.
+            oracle.watch(&context(&[0.5, 0.25]));
         }
     }
     oracle.fit(&data, 0.1);
-    let k = kernel(Some(1.5)).check("kernel", 3).unwrap();
-    let matrix = DMatrix::from_fn(2000, 2000, |i, j| {
+    let k = checked();
+    let matrix = DMatrix::from_fn(COUNT, COUNT, |i, j| {
         k.at(&inputs[i], &inputs[j]) + if i == j { lambda } else { 0.0 }
     });
     let factor = Cholesky::new(matrix).unwrap();
+    let diagonal = factor.l_dirty().diagonal();
+    let log_determinant: f64 = diagonal.iter().map(|x| (x * x / lambda).ln()).sum();
+    assert_abs_diff_eq!(
+        2.0 * oracle.information_gain(),
+        log_determinant,
+        epsilon = 1e-9 * log_determinant
+    );
+    // sqrt(C^2 + (ln det + 2 ln(1/delta)) / (4 lambda)).
+    let beta = (1.0 + (log_determinant + 2.0 * 10f64.ln()) / (4.0 * lambda)).sqrt();
     let solved = factor.solve(&DVector::from_vec(labels));
-    for theta in [early, late, never] {
+    let mut out = [Bounds::UNKNOWN; 4];
+    for theta in [early, late, never, [0.5, 0.25]] {
+        oracle.bounds(&context(&theta), &mut out);
         for (action, (mean, deviation)) in oracle.moments(&theta).into_iter().enumerate() {
             let phi = [theta[0], theta[1], PRICES[action]];
-            let column = DVector::from_fn(2000, |i, _| k.at(&inputs[i], &phi));
+            let column = DVector::from_fn(COUNT, |i, _| k.at(&inputs[i], &phi));
             let variance = 1.0 - column.dot(&factor.solve(&column));
             assert_abs_diff_eq!(mean, column.dot(&solved), epsilon = 1e-9);
             assert_abs_diff_eq!(deviation, variance.sqrt(), epsilon = 1e-9);
+            let bounds = Bounds::around(mean, beta * deviation);
+            assert_abs_diff_eq!(out[action].ucb, bounds.ucb, epsilon = 1e-9);
+            assert_abs_diff_eq!(out[action].lcb, bounds.lcb, epsilon = 1e-9);
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct SimulateArgs {
     /// Folder for the results. Default: results/NAME, or the next free results/NAME-2, ...
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write into --out even if it holds results.
+    /// Write into --out even if it holds results, which are removed first; other files stay.
     #[arg(long)]
     pub force: bool,
     /// Episodes T.
@@ -106,10 +106,10 @@ pub struct ReproduceArgs {
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub actions: Vec<u32>,
     /// Episodes T; 2000 tells linear growth from slower growth.
-    #[arg(long, value_name = "T", default_value_t = 200, value_parser = clap::value_parser!(u64).range(4..))]
+    #[arg(long, value_name = "T", default_value_t = 200, value_parser = from::<4>)]
     pub episodes: u64,
     /// Independent replications. Default: 50, as in the paper; 10 for more than 500 episodes.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "N", value_parser = from::<2>)]
     pub replications: Option<u64>,
     /// Seed of all random streams.
     #[arg(long, value_name = "N", default_value_t = 1,
@@ -135,8 +135,8 @@ pub struct SolveArgs {
     /// Study the estimate of opt instead: draw so many context rows, estimate opt, repeat, and show how the error falls
     /// with the number of rows. --out then writes this table.
     #[arg(long, value_name = "M,...", value_delimiter = ',', conflicts_with = "contexts",
-          value_parser = clap::value_parser!(u32).range(2..))]
-    pub sample_sizes: Vec<u32>,
+          value_parser = from::<2>)]
+    pub sample_sizes: Vec<u64>,
     /// Estimates per sample size.
     #[arg(long, value_name = "N", default_value_t = 50, requires = "sample_sizes",
           value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
@@ -187,9 +187,20 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// No progress on standard error.
+    #[arg(long)]
+    pub quiet: bool,
     /// What standard output gets.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// A whole number from LEAST on.
+fn from<const LEAST: u64>(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if number >= LEAST => Ok(number),
+        _ => Err(format!("accepted: a whole number from {LEAST}")),
+    }
 }
 
 fn probability(text: &str) -> Result<f64, String> {

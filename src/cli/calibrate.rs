@@ -5,10 +5,11 @@ use std::io::Write;
 use serde_json::json;
 
 use super::args::{CalibrateArgs, Format};
-use super::machine;
+use super::{machine, progress, resources};
 use cbwk_gpu::config::Study;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::experiment::{CoverageSetting, Streams, coverage, growing_sizes};
+use cbwk_gpu::oracle::OracleConfig;
 use cbwk_gpu::report;
 use cbwk_gpu::results::{CoverageRow, ResultsFolder};
 
@@ -32,7 +33,16 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         ),
         repetitions: args.repetitions as usize,
     };
-    let oracles = study.oracles();
+    let task = study.world.task();
+    let mut oracles: Vec<(String, OracleConfig)> = Vec::new();
+    for (name, oracle) in study.oracles() {
+        let tight = oracle.tight(task);
+        oracles.push((name.clone(), oracle.clone()));
+        // The same oracle with tight bounds stands beside it, unless it is in the study anyway.
+        if let Some(tight) = tight.filter(|tight| study.oracles().iter().all(|o| o.1 != tight)) {
+            oracles.push((format!("{name}, {} bounds", tight.bounds()), tight));
+        }
+    }
     if oracles.is_empty() {
         return Err(InputError::Option {
             option: "STUDY".into(),
@@ -40,17 +50,27 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         }
         .into());
     }
+    let threads = machine::set_threads(args.threads)?;
+    for (_, oracle) in &oracles {
+        let needed = setting.memory(study.world.task(), oracle, threads);
+        resources::check_memory(&study.name, needed, "fewer --observations or --threads")?;
+    }
     let folder = match &args.out {
         Some(path) => Some(ResultsFolder::prepare(path, args.force)?),
         None => None,
     };
-    machine::set_threads(args.threads)?;
     let streams = Streams::new(args.seed.unwrap_or(study.seed));
     let mut found: Vec<CoverageRow> = Vec::new();
+    let bar = progress::bar(
+        args.quiet,
+        (oracles.len() * setting.repetitions) as u64,
+        "data sets",
+    );
     for (name, oracle) in &oracles {
-        let rows = coverage(&study.world, oracle, &setting, &streams);
+        let rows = coverage(&study.world, oracle, &setting, &streams, &|| bar.inc(1));
         found.extend(rows.iter().map(|row| CoverageRow::new(name, row)));
     }
+    bar.finish_and_clear();
     if let Some(folder) = &folder {
         let title = format!("{}: bounds of the oracles as data grow", study.name);
         folder.write_rows("coverage.csv", found.clone())?;
@@ -83,6 +103,10 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         "\nfactor: about what radius_scale may be multiplied with to cover all pairs in {}% of data sets",
         100.0 * (1.0 - setting.delta)
     )?;
+    writeln!(
+        out,
+        "at one time only: \"at all times\" is what a learner needs, and what tight bounds promise"
+    )?;
     if let Some(folder) = folder {
         writeln!(out, "files in {}", folder.path().display())?;
     }
@@ -95,6 +119,7 @@ fn as_json(row: &CoverageRow) -> serde_json::Value {
         "observations": row.observations,
         "pairs_covered": row.pairs_covered,
         "all_covered": row.all_covered,
+        "always_covered": row.always_covered,
         "width": row.width,
         "error": row.error,
         "factor": row.factor,

@@ -3,6 +3,8 @@
 use std::io::Write;
 
 #[cfg(feature = "gpu")]
+use super::resources::size;
+#[cfg(feature = "gpu")]
 use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters};
 
 /// Says why there are none.
@@ -65,14 +67,4 @@ fn verdict<'a>(adapters: impl Iterator<Item = &'a AdapterSummary> + Clone) -> St
         "no adapter can run the shaders"
     };
     format!("--backend auto takes the CPU: {why}.")
-}
-
-/// Bytes in the largest unit that divides them well.
-#[cfg(feature = "gpu")]
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_048_576 => format!("{} KiB", bytes >> 10),
-        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
-        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
-    }
 }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::interrupt::Interrupted;
+use super::resources::TooLittle;
 use cbwk_gpu::dp::BackendError;
 use cbwk_gpu::error::{InputError, OutputError};
 
@@ -15,8 +17,24 @@ pub struct Ended {
     pub finished: String,
 }
 
+/// A text on one line of a terminal, whatever is in it.
+pub fn printable(text: &str) -> String {
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_default().collect(),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 /// The message, with the option that would help where one would.
 pub fn in_words(error: &anyhow::Error) -> String {
+    printable(&with_help(error))
+}
+
+fn with_help(error: &anyhow::Error) -> String {
+    if let Some(OutputError::Occupied { .. }) = error.downcast_ref() {
+        return format!("{error:#}, or add --force");
+    }
     let help = match error.downcast_ref() {
         Some(BackendError::Structure { strategy, needs }) => {
             return format!("--strategy {strategy} needs {needs}");
@@ -29,13 +47,16 @@ pub fn in_words(error: &anyhow::Error) -> String {
     format!("{error:#}{help}")
 }
 
-/// 2 for wrong usage or input, 3 for a backend that cannot do the work, 1 for all else.
+/// 130 or 143 for an end that was asked for, 2 for wrong usage or input, 3 for a backend that cannot do the work, 1 for all else.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
+    if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
+        return interrupted.exit_code();
+    }
     let wrong_place = error
         .downcast_ref()
         .is_some_and(OutputError::is_wrong_input);
     let wrong_strategy = matches!(error.downcast_ref(), Some(BackendError::Structure { .. }));
-    if error.is::<InputError>() || wrong_place || wrong_strategy {
+    if error.is::<InputError>() || error.is::<TooLittle>() || wrong_place || wrong_strategy {
         2
     } else if error.is::<BackendError>() || error.is::<Ended>() {
         3

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
+use super::failure::printable;
 use cbwk_gpu::config::{Document, nearest_preset, preset};
 #[cfg(feature = "gpu")]
 use cbwk_gpu::dp::Auto;
@@ -17,6 +18,21 @@ use cbwk_gpu::task::Task;
 pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {
     let f64 = args.precision == Some(Precision::F64);
     let forced = args.strategy != StrategyChoice::Auto;
+    let on_cpu = args.backend == BackendChoice::Cpu || forced;
+    if let (Some(adapter), true) = (&args.adapter, on_cpu) {
+        let cause = if forced {
+            "--strategy"
+        } else {
+            "--backend cpu"
+        };
+        return Err(InputError::Option {
+            option: "--adapter".into(),
+            message: format!(
+                "found `{adapter}` with {cause}; accepted: with --backend auto or gpu"
+            ),
+        }
+        .into());
+    }
     match args.backend {
         BackendChoice::Gpu if forced => Err(InputError::Option {
             option: "--strategy".into(),
@@ -72,6 +88,15 @@ fn gpu(_args: &MachineArgs, _f64: bool) -> Result<Box<dyn Backend>, BackendError
 
 #[cfg(not(feature = "gpu"))]
 fn auto(args: &MachineArgs, _f64: bool) -> Box<dyn Backend> {
+    without_adapter(args)
+}
+
+/// The CPU, with a word where an adapter was asked for.
+fn without_adapter(args: &MachineArgs) -> Box<dyn Backend> {
+    if let Some(adapter) = &args.adapter {
+        let text = format!("--adapter {adapter}: found no real GPU; continuing on the CPU");
+        warning(args.quiet, &text);
+    }
     Box::new(cpu(args))
 }
 
@@ -79,11 +104,11 @@ fn auto(args: &MachineArgs, _f64: bool) -> Box<dyn Backend> {
 #[cfg(feature = "gpu")]
 fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     if !hardware_may_exist() {
-        return Box::new(cpu(args));
+        return without_adapter(args);
     }
     let adapters = Adapters::find_modern();
     if !adapters.summaries().any(AdapterSummary::is_worth_trying) {
-        return Box::new(cpu(args));
+        return without_adapter(args);
     }
     let open = || -> Result<Auto, BackendError> {
         let (summary, adapter) = adapters.take(args.adapter.as_deref())?;
@@ -110,9 +135,9 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     }
 }
 
-#[cfg(feature = "gpu")]
 /// Whether the system shows a graphics processor at all. Asking Vulkan takes longer, and some drivers talk to the
 /// terminal when asked.
+#[cfg(feature = "gpu")]
 fn hardware_may_exist() -> bool {
     let nodes = [
         "/dev/dri",
@@ -124,11 +149,10 @@ fn hardware_may_exist() -> bool {
     !cfg!(target_os = "linux") || nodes.iter().any(|node| Path::new(node).exists())
 }
 
-#[cfg(feature = "gpu")]
 #[expect(clippy::print_stderr, reason = "warnings go to standard error")]
 fn warning(quiet: bool, text: &str) {
     if !quiet {
-        eprintln!("warning: {text}");
+        eprintln!("warning: {}", printable(text));
     }
 }
 
@@ -150,7 +174,7 @@ pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
 #[expect(clippy::print_stderr, reason = "notes go to standard error")]
 pub fn note(args: &MachineArgs, text: &str) {
     if !args.quiet {
-        eprintln!("note: {text}");
+        eprintln!("note: {}", printable(text));
     }
 }
 
@@ -160,15 +184,18 @@ pub fn open_study(file: Option<&Path>, preset_name: Option<&str>) -> Result<Docu
         return Document::read(file);
     }
     let name = preset_name.unwrap_or("paper-auction");
-    let Some(found) = preset(name) else {
-        let hint = nearest_preset(name).map_or("`cbwk-gpu presets` lists them".into(), |near| {
-            format!("nearest: `{near}`")
-        });
-        return Err(InputError::Option {
-            option: "--preset".into(),
-            message: format!("found `{name}`; accepted: the name of a preset ({hint})"),
-        });
-    };
+    let found = preset(name).ok_or_else(|| no_preset("--preset", name))?;
     let label = PathBuf::from(format!("preset {name}"));
     Document::parse(&label, found.text)
+}
+
+/// The error of a preset that is not there.
+pub fn no_preset(option: &str, name: &str) -> InputError {
+    let hint = nearest_preset(name).map_or("`cbwk-gpu presets` lists them".into(), |near| {
+        format!("nearest: `{near}`")
+    });
+    InputError::Option {
+        option: option.into(),
+        message: format!("found `{name}`; accepted: the name of a preset ({hint})"),
+    }
 }

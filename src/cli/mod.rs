@@ -2,16 +2,21 @@
 
 mod args;
 mod calibrate;
+mod data;
 mod devices;
 mod evaluate;
 mod failure;
 mod fit;
 mod import;
+mod interrupt;
 mod machine;
 mod plan;
 mod presets;
+mod progress;
 mod report;
 mod reproduce;
+mod resources;
+mod run;
 mod sample_sizes;
 mod simulate;
 mod solve;
@@ -22,6 +27,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use interrupt::Interrupted;
 
 /// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
 /// backend cannot run here.
@@ -31,7 +37,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             if error.use_stderr() {
-                eprintln!("{}", one_line(&error.to_string()));
+                eprintln!("{}", failure::printable(&one_line(&error.to_string())));
                 return ExitCode::from(2);
             }
             // Help and version are answers, not errors; a closed pipe is nobody's fault.
@@ -43,7 +49,12 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", failure::in_words(&error));
+            let start = if error.is::<Interrupted>() {
+                ""
+            } else {
+                "error: "
+            };
+            eprintln!("{start}{}", failure::in_words(&error));
             ExitCode::from(failure::exit_code(&error))
         }
     }

@@ -13,15 +13,14 @@ pub fn presets(args: &PresetsArgs) -> anyhow::Result<()> {
     let Some(name) = &args.name else {
         return list();
     };
-    // The same message as for --preset where the name is unknown.
-    let document = machine::open_study(None, Some(name))?;
+    let Some(preset) = preset(name) else {
+        return Err(machine::no_preset("presets", name).into());
+    };
     if args.log {
+        let document = machine::open_study(None, Some(name))?;
         return log(args, &Study::from_document(&document)?);
     }
-    if let Some(preset) = preset(name) {
-        std::io::stdout().write_all(preset.text.as_bytes())?;
-    }
-    Ok(())
+    Ok(std::io::stdout().write_all(preset.text.as_bytes())?)
 }
 
 fn list() -> anyhow::Result<()> {

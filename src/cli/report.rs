@@ -28,7 +28,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<()> {
         .collect::<Result<_, _>>()?;
     let report = Report::new(runs);
 
-    let page = page_path(args);
+    let page = page_path(args)?;
     if let Some(folder) = page
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -53,14 +53,30 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<()> {
 
 /// Where the page goes: `--out` if it names an HTML file, `report.html` in `--out` or in the folder reported on; in
 /// the folder `report` where several are compared.
-fn page_path(args: &ReportArgs) -> PathBuf {
+fn page_path(args: &ReportArgs) -> Result<PathBuf, InputError> {
     let folder = match &args.out {
-        Some(out) if is_html(out) && !out.is_dir() => return out.clone(),
+        Some(out) if is_html(out) && !out.is_dir() => return Ok(out.clone()),
+        Some(out) if is_another_file(out) => {
+            let out = out.display();
+            return Err(InputError::Option {
+                option: "--out".into(),
+                message: format!("found {out}; accepted: FILE.html, or a folder (`{out}/`)"),
+            });
+        }
         Some(out) => out.clone(),
         None if args.folders.len() == 1 => args.folders[0].clone(),
         None => PathBuf::from("report"),
     };
-    folder.join("report.html")
+    Ok(folder.join("report.html"))
+}
+
+/// Whether a path that is not there looks like a file of another kind: an ending with a letter in it.
+fn is_another_file(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let as_typed = path.as_os_str().to_string_lossy();
+    !path.exists()
+        && !as_typed.ends_with(std::path::is_separator)
+        && ending.chars().any(char::is_alphabetic)
 }
 
 fn is_html(path: &Path) -> bool {

@@ -7,9 +7,9 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{Format, SolveArgs};
-use super::{machine, sample_sizes};
+use super::{machine, resources, sample_sizes};
 use cbwk_gpu::config::Instance;
-use cbwk_gpu::experiment::{Purpose, Streams};
+use cbwk_gpu::experiment::{Purpose, Streams, optimum_memory};
 use cbwk_gpu::report;
 use cbwk_gpu::results::{OptimumByBudget, csv_text, value_rows, write_whole};
 use cbwk_gpu::world::Optimum;
@@ -23,6 +23,12 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
     let name = document.name();
     let instance = Instance::from_document(&document)?;
     let world = &instance.world;
+    let sizes = args.sample_sizes.iter().map(|rows| *rows as usize);
+    let drawn =
+        (args.contexts.is_none() && !world.task().is_finite()).then_some(instance.optimum_rows);
+    let most = sizes.chain(drawn).max().unwrap_or(0);
+    let accepted = "fewer rows (--sample-sizes, study.optimum_rows)";
+    resources::check_memory(&name, optimum_memory(world, most), accepted)?;
     let rows = match &args.contexts {
         Some(file) => Some(instance.read_rows(file)?),
         None if world.task().is_finite() => None,
@@ -35,8 +41,8 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
             )
         }
     };
-    let mut backend = machine::backend(&args.machine)?;
     machine::start_threads(&args.machine)?;
+    let mut backend = machine::backend(&args.machine)?;
     for note in world.notes() {
         machine::note(&args.machine, note);
     }

@@ -1,11 +1,14 @@
 //! `cbwk-gpu simulate` on a study with a `[sweep]`: one results folder per point, and an overview.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use super::args::{Format, SimulateArgs};
-use super::machine;
-use super::simulate::{run_study, seconds};
+use super::data::Data;
+use super::interrupt::Interrupt;
+use super::run::{Machine, results_folder, run_study, seconds, with_others};
+use super::{machine, resources};
 use cbwk_gpu::config::{StudyFile, Sweep, SweepPoint};
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::report;
@@ -23,15 +26,24 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
         machine::check_strategy(&args.machine, file.study.world.task())?;
     }
     let name = &studies[0].study.name;
+    let threads = machine::start_threads(&args.machine)?;
     let mut backend = machine::backend(&args.machine)?;
-    let folder = match &args.out {
-        Some(path) => ResultsFolder::prepare(path, args.force)?,
-        None => ResultsFolder::prepare_default(name)?,
-    };
+    let out = args.out.as_deref().unwrap_or(Path::new("results"));
+    resources::check_studies(studies.iter().map(|file| &file.study), out)?;
+    let data = Data::read(studies.iter())?;
+    let folder = results_folder(args.out.as_deref(), args.force, name)?;
     let inner = |point: &SweepPoint| folder.inner(&point.label, args.force);
     let folders = sweep.points.iter().map(inner);
     let folders: Vec<ResultsFolder> = folders.collect::<Result<_, OutputError>>()?;
-    let threads = machine::start_threads(&args.machine)?;
+    for (file, folder) in studies.iter().zip(&folders) {
+        data.write(file, folder)?;
+    }
+    drop(data);
+    let machine = Machine {
+        args: &args.machine,
+        threads,
+        interrupt: Interrupt::listen()?,
+    };
     let mut overview = Overview {
         keys: sweep.keys.clone(),
         rows: Vec::new(),
@@ -41,7 +53,15 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
         let place = format!("point {} of {}: {}", number + 1, studies.len(), point.label);
         machine::note(&args.machine, &place);
         let inner = &folders[number];
-        let finished = run_study(study, inner, backend.as_mut(), &args.machine, threads)?;
+        let finished = run_study(study, inner, backend.as_mut(), &machine);
+        let finished = finished.map_err(|error| {
+            let place = folder.path().display();
+            let done = format!(
+                "; {number} of {} points are finished in {place}",
+                studies.len()
+            );
+            with_others(error, done)
+        })?;
         let run = finished.results.run;
         let rows = run.policies.iter().map(|policy| OverviewRow {
             point: point.label.clone(),

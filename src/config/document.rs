@@ -87,7 +87,8 @@ impl Document {
     pub fn name(&self) -> String {
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy());
         let stem = stem.as_deref().unwrap_or("study");
-        stem.strip_prefix("preset ").unwrap_or(stem).to_string()
+        let name = stem.strip_prefix("preset ").unwrap_or(stem);
+        name.replace(char::is_control, "-")
     }
 
     pub(super) fn root(&self) -> &Item {
@@ -138,7 +139,7 @@ impl Document {
             node,
             origin: Origin::Option(option.into()),
         };
-        let entry = self.section_mut(section, option);
+        let entry = self.section_mut(section);
         match entry.iter_mut().find(|(name, _)| name == key) {
             Some((_, slot)) => *slot = item,
             None => entry.push((key.into(), item)),
@@ -147,7 +148,7 @@ impl Document {
 
     /// Replaces the budget section by a constant budget.
     pub fn set_constant_budget(&mut self, value: u32, option: &str) {
-        self.section_mut("budget", option).clear();
+        self.section_mut("budget").clear();
         self.set("budget", "kind", Node::Text("constant".into()), option);
         self.set("budget", "value", Node::Whole(value.into()), option);
     }
@@ -208,7 +209,7 @@ impl Document {
         root.push(("policies".into(), list));
     }
 
-    fn section_mut(&mut self, section: &str, option: &str) -> &mut Vec<(String, Item)> {
+    fn section_mut(&mut self, section: &str) -> &mut Vec<(String, Item)> {
         let Node::Table(root) = &mut self.root.node else {
             unreachable!("the root of a study file is a table")
         };
@@ -219,7 +220,8 @@ impl Document {
                     section.into(),
                     Item {
                         node: Node::Table(Vec::new()),
-                        origin: Origin::Option(option.into()),
+                        // What else is missing from it is missing from the file.
+                        origin: Origin::Line(1),
                     },
                 ));
                 root.len() - 1

@@ -1,5 +1,6 @@
 //! Study files: TOML becomes a checked study; the presets that come with the program, and sweeps.
 
+mod data_files;
 mod document;
 mod fitted_study;
 mod paper;
@@ -19,8 +20,9 @@ use read::context_rows::FeatureNames;
 use section::Section;
 
 pub use crate::experiment::{NamedPolicy, Study};
+pub use data_files::DataFile;
 pub use document::Document;
-pub use paper::{COMPARED, Panel};
+pub use paper::{COMPARED, IMPROVED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint};
 pub use task_folder::{LOG_FILE, MODEL_FILE, TASK_FILE, TaskFolder};
@@ -33,8 +35,9 @@ const COUNT_LIMIT: u64 = 100_000_000;
 pub struct StudyFile {
     /// What to run.
     pub study: Study,
-    /// The file with every default filled in; it reproduces the run.
+    /// The file with every default filled in and the names of the data's copies; it reproduces the run.
     resolved: toml::Table,
+    data: Vec<DataFile>,
 }
 
 /// The settings of `[study]`.
@@ -58,7 +61,7 @@ impl StudyFile {
         let spec = read::world(&mut root, settings.horizon, &mut names)?;
         let policies = read::policies(&mut root, &spec, &mut names)?;
         root.ignore("sweep");
-        let resolved = root.finish()?;
+        let mut resolved = root.finish()?;
         let check = || -> Result<Study, Invalid> {
             let world = spec.check()?;
             let study = Study {
@@ -76,13 +79,44 @@ impl StudyFile {
             Ok(study)
         };
         let study = check().map_err(|invalid| document.locate(&invalid))?;
-        Ok(Self { study, resolved })
+        Ok(Self {
+            study,
+            data: data_files::relocate(&mut resolved),
+            resolved,
+        })
+    }
+
+    /// The files that the study reads, and what the resolved study calls them.
+    pub fn data(&self) -> &[DataFile] {
+        &self.data
+    }
+
+    /// Comments on parameters of oracles that nobody set and that follow from the study.
+    fn derived(&self) -> impl Iterator<Item = String> {
+        let Study {
+            world, episodes, ..
+        } = &self.study;
+        self.study.policies.iter().filter_map(|policy| {
+            let oracle = policy.maker.oracle()?;
+            let derived = oracle.derived(world.task(), *episodes);
+            let values = derived
+                .iter()
+                .map(|(key, value)| format!("{key} = {value:?}"));
+            let values: Vec<String> = values.collect();
+            let (name, kind) = (&policy.name, oracle.kind());
+            let line = format!(
+                "# {name}: {} of {kind} from the study.\n",
+                values.join(", ")
+            );
+            (!values.is_empty()).then_some(line)
+        })
     }
 
     /// The resolved study as a file.
     pub fn resolved_text(&self) -> String {
         let body = toml::to_string(&self.resolved).expect("a table of values can be written");
-        format!("# Resolved study: every setting as it was used.\n\n{body}")
+        let derived: String = self.derived().collect();
+        format!("# Resolved study: every setting as it was used.\n{derived}\n{body}")
     }
 }
 

@@ -17,6 +17,9 @@ pub enum Panel {
 /// The policies that the paper compares, the learner first.
 pub const COMPARED: [&str; 3] = ["mimic-opt-dp", "square-cbwk", "logistic-ucb1"];
 
+/// The learner with tight bounds, which the paper does not have.
+pub const IMPROVED: &str = "tight-opt-dp";
+
 impl Panel {
     /// Both, in the order of their presets.
     pub const ALL: [Self; 2] = [Self::Auction, Self::Pricing];
@@ -29,7 +32,7 @@ impl Panel {
         }
     }
 
-    /// The preset `paper-auction` or `paper-pricing` with K actions and the paper's three policies.
+    /// The preset `paper-auction` or `paper-pricing` with K actions, the paper's three policies and then [`IMPROVED`].
     pub fn document(self, actions: u32, option: &str) -> Result<Document, InputError> {
         let name = format!("paper-{}", self.name());
         let text = preset(&name).expect("the panels are presets").text;
@@ -50,7 +53,9 @@ impl Panel {
             }
         }
         document.set_text("study", "name", &format!("{name}, K = {actions}"), option);
-        document.choose_policies(&COMPARED.map(String::from), option);
+        let policies = COMPARED.iter().chain([&IMPROVED]);
+        let policies: Vec<String> = policies.map(ToString::to_string).collect();
+        document.choose_policies(&policies, option);
         Ok(document)
     }
 }

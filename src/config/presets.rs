@@ -36,6 +36,7 @@ pub const PRESETS: &[Preset] = presets![
     "nonlinear-pricing",
     "crowd-procurement",
     "rush-hour-pricing",
+    "hotel-pricing",
     "ad-auction-budgets",
     "loan-table",
 ];

@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use super::document::{Document, Item, Node};
 use super::section::nearest;
 use crate::error::InputError;
+use crate::files::shortened;
 
 /// The most points a sweep may have.
 const POINT_LIMIT: usize = 10_000;
@@ -156,21 +157,20 @@ fn point(
         labels.push(format!("{name}={}", for_folder(&text)));
         values.push(text);
     }
+    let label = labels.join(",");
     Ok(SweepPoint {
-        label: labels.join(","),
+        label: shortened(&label).to_string(),
         values,
         document,
     })
 }
 
-/// A text that can be a part of a file's name everywhere.
+/// A value as a part of a folder's name: letters of any language, digits, signs and points; lists without their brackets.
 fn for_folder(text: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
-    let text: String = text
-        .chars()
-        .map(|c| if safe(c) { c } else { '-' })
-        .collect();
-    text.trim_matches('-').chars().take(60).collect()
+    let safe = |c: char| c.is_alphanumeric() || "+-._".contains(c);
+    let inner = text.chars().filter(|c| !"[]".contains(*c));
+    let text: String = inner.map(|c| if safe(c) { c } else { '-' }).collect();
+    text.chars().take(60).collect()
 }
 
 impl Node {
@@ -331,6 +331,14 @@ mod tests {
         assert_eq!(by_kind.points[0].label, by_place.points[0].label);
         let lists = sweep("[sweep]\napplication = [1]\nbudget.values = [[1, 2], [3]]").unwrap();
         assert_eq!(lists.points[0].label, "application=1,values=1-2");
+        let label = |text: &str| sweep(text).unwrap().points[0].label.clone();
+        assert_eq!(label("[sweep]\nbudget.values = [[-1, 2]]"), "values=-1-2");
+        assert_eq!(
+            label("[sweep]\nstudy.name = [\"größe/語\"]"),
+            "name=größe-語"
+        );
+        let long = format!("[sweep]\nstudy.{} = [1]", "x".repeat(300));
+        assert_eq!(label(&long).len(), 200);
     }
 
     #[test]

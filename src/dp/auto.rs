@@ -1,64 +1,10 @@
 //! The GPU where it gains, the CPU elsewhere; the CPU for good once the GPU has failed, and for a single batch whose
 //! tables or magnitudes the GPU gets wrong.
-//!
-//! The rule: both backends solve two problems of the same shape and different size before the study starts; a straight
-//! line, seconds = overhead + candidates / rate, is drawn through the two times of each; a batch goes to the GPU where
-//! its line is lower. Nothing is guessed from names.
 
-use std::time::Instant;
-
-use super::timing::probe;
 use super::{
-    Backend, BackendError, Coefficients, PlanRequest, Plans, Problem, RawTable, Report, ValueTable,
+    Backend, BackendError, Coefficients, CostLine, PlanRequest, Plans, Problem, RawTable, Report,
+    ValueTable,
 };
-
-/// Seconds as a line in the number of candidates.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CostLine {
-    /// Seconds of an empty batch.
-    pub overhead: f64,
-    /// Candidates per second.
-    pub rate: f64,
-}
-
-impl CostLine {
-    /// The line through two measurements (candidates, seconds), the second of the larger problem.
-    pub fn through(small: (f64, f64), large: (f64, f64)) -> Self {
-        let seconds_per_candidate = ((large.1 - small.1) / (large.0 - small.0)).max(1e-15);
-        Self {
-            overhead: (small.1 - small.0 * seconds_per_candidate).max(0.0),
-            rate: 1.0 / seconds_per_candidate,
-        }
-    }
-
-    /// Predicted seconds.
-    pub fn seconds(&self, candidates: f64) -> f64 {
-        self.overhead + candidates / self.rate
-    }
-
-    /// Measures a backend: the best of three solves, after a first one that compiles and is not counted.
-    pub fn measure(backend: &mut dyn Backend) -> Result<Self, BackendError> {
-        let mut times = Vec::new();
-        for contexts in [256, 8192] {
-            let (sample, coefficients) = probe(contexts);
-            let problem = Problem {
-                sample: &sample,
-                coefficients: &coefficients,
-                budget_max: 31,
-                cap: Some(1.0),
-            };
-            backend.solve(&[problem])?;
-            let mut best = f64::INFINITY;
-            for _ in 0..3 {
-                let start = Instant::now();
-                backend.solve(&[problem])?;
-                best = best.min(start.elapsed().as_secs_f64());
-            }
-            times.push((problem.candidates() as f64, best));
-        }
-        Ok(Self::through(times[0], times[1]))
-    }
-}
 
 /// The size of a batch.
 fn candidates(batch: &[Problem]) -> u64 {
@@ -108,6 +54,7 @@ impl Auto {
     }
 
     /// Measures both backends first.
+    #[cfg(not(target_family = "wasm"))]
     pub fn measured(
         mut cpu: Box<dyn Backend>,
         mut gpu: Box<dyn Backend>,

@@ -1,8 +1,9 @@
 //! What a solver of Optimistic-DP must do. Nothing here knows of any solver.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::problem::evaluate_bounds;
+use super::stopwatch::Stopwatch;
 use super::{BackendError, PlanRequest, Problem, RawTable, Report, ValueTable};
 
 /// A solver of batches of problems, one per replication, of the same shape or not. A solver makes raw tables; `solve` and
@@ -18,7 +19,7 @@ pub trait Backend: Send {
     /// The tables of all requests as computed. By default the fitted oracles' bounds are evaluated on the CPU and the
     /// problems solved as one batch; backends that can evaluate bounds themselves do so.
     fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let mut coefficients = Vec::new();
         evaluate_bounds(requests, &mut coefficients);
         let bounds = start.elapsed();

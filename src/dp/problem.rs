@@ -75,30 +75,42 @@ pub enum BoundParameters {
         /// Whether they differ by step.
         by_step: bool,
     },
-    /// f(phi.mu) +- scale * |factor phi| with phi = (theta, action value).
-    Ellipsoid {
-        /// f.
-        link: Link,
-        /// The last entry of phi, by action.
-        action_values: Vec<f64>,
-        /// mu.
-        mu: Vec<f64>,
-        /// The lower triangle of the inverse Cholesky factor of V, row by row.
-        factor: Vec<f64>,
-        /// Multiplies the norm.
-        scale: f64,
-    },
+    /// From an ellipsoid around a parameter.
+    Ellipsoid(EllipsoidParameters),
+}
+
+/// With phi = (theta, action value): f(phi.mu) +- scale |factor phi|, clipped into [0, 1]; or, with limits, the bonus inside
+/// f: f(clamp(phi.mu +- scale |factor phi|, -+ |limits phi|)).
+#[derive(Debug, Clone, PartialEq)]
+pub struct EllipsoidParameters {
+    /// f.
+    pub link: Link,
+    /// The last entry of phi, by action.
+    pub action_values: Vec<f64>,
+    /// mu.
+    pub mu: Vec<f64>,
+    /// The lower triangle of the inverse Cholesky factor of V, row by row.
+    pub factor: Vec<f64>,
+    /// Multiplies the norm.
+    pub scale: f64,
+    /// The largest size of mu's entries times those of phi, entry by entry, where the bonus goes inside f.
+    pub limits: Option<Vec<f64>>,
+    /// Whether lcb := ucb.
+    pub coupled: bool,
 }
 
 impl BoundParameters {
-    /// The same upper bounds with lcb := ucb; `None` where no adapter evaluates that yet.
-    pub fn coupled(self) -> Option<Self> {
+    /// The same upper bounds with lcb := ucb.
+    pub fn coupled(self) -> Self {
         match self {
-            Self::Armed { bounds, by_step } => Some(Self::Armed {
+            Self::Armed { bounds, by_step } => Self::Armed {
                 bounds: bounds.into_iter().map(|[ucb, _]| [ucb, ucb]).collect(),
                 by_step,
+            },
+            Self::Ellipsoid(parameters) => Self::Ellipsoid(EllipsoidParameters {
+                coupled: true,
+                ..parameters
             }),
-            Self::Ellipsoid { .. } => None,
         }
     }
 }

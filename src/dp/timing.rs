@@ -1,9 +1,63 @@
-//! A problem made for measuring: pricing with four prices and contexts without structure.
+//! Timing, by which [`super::Auto`] chooses between two backends.
+//!
+//! The rule: both solve two problems of the same shape and different size before the study starts; a straight line,
+//! seconds = overhead + candidates / rate, is drawn through the two times of each; a batch goes to the backend whose line
+//! is lower. Nothing is guessed from names.
 
-use super::{Coefficients, ContextSample};
+use super::stopwatch::Stopwatch;
+use super::{Backend, BackendError, Coefficients, ContextSample, Problem};
 use crate::task::{ApplicationSpec, ContextRows, TaskSpec};
 
-/// A sample of `contexts` contexts at each of 16 steps, and bounds for it.
+/// Seconds as a line in the number of candidates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CostLine {
+    /// Seconds of an empty batch.
+    pub overhead: f64,
+    /// Candidates per second.
+    pub rate: f64,
+}
+
+impl CostLine {
+    /// The line through two measurements (candidates, seconds), the second of the larger problem.
+    pub fn through(small: (f64, f64), large: (f64, f64)) -> Self {
+        let seconds_per_candidate = ((large.1 - small.1) / (large.0 - small.0)).max(1e-15);
+        Self {
+            overhead: (small.1 - small.0 * seconds_per_candidate).max(0.0),
+            rate: 1.0 / seconds_per_candidate,
+        }
+    }
+
+    /// Predicted seconds.
+    pub fn seconds(&self, candidates: f64) -> f64 {
+        self.overhead + candidates / self.rate
+    }
+
+    /// Measures a backend: the best of three solves, after a first one that compiles and is not counted.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn measure(backend: &mut dyn Backend) -> Result<Self, BackendError> {
+        let mut times = Vec::new();
+        for contexts in [256, 8192] {
+            let (sample, coefficients) = probe(contexts);
+            let problem = Problem {
+                sample: &sample,
+                coefficients: &coefficients,
+                budget_max: 31,
+                cap: Some(1.0),
+            };
+            backend.solve(&[problem])?;
+            let mut best = f64::INFINITY;
+            for _ in 0..3 {
+                let start = Stopwatch::start();
+                backend.solve(&[problem])?;
+                best = best.min(start.elapsed().as_secs_f64());
+            }
+            times.push((problem.candidates() as f64, best));
+        }
+        Ok(Self::through(times[0], times[1]))
+    }
+}
+
+/// Pricing with four prices and contexts without structure: a sample of `contexts` contexts at each of 16 steps, and bounds for it.
 pub fn probe(contexts: usize) -> (ContextSample, Coefficients) {
     let horizon = 16;
     let prices = vec![0.25, 0.5, 0.75, 1.0];

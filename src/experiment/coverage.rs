@@ -13,7 +13,11 @@ use crate::task::{Context, EpisodeContexts};
 use crate::world::World;
 
 /// Contexts whose bounds are compared, at the most.
-const CONTEXTS: usize = 1000;
+pub(super) const CONTEXTS: usize = 1000;
+
+/// Bounds are looked at whenever the data have grown by this factor: often enough for what happens between to matter
+/// little, seldom enough for slow oracles.
+const CHECK_GROWTH: f64 = 1.08;
 
 /// What is drawn, and how often.
 #[derive(Debug, Clone)]
@@ -37,6 +41,8 @@ pub struct Coverage {
     pub pairs: f64,
     /// Share of repetitions with all pairs inside their intervals at once.
     pub all: f64,
+    /// Share of repetitions with all pairs inside their intervals at this and every earlier time that was looked at.
+    pub always: f64,
     /// Mean width of the intervals.
     pub width: f64,
     /// Mean distance between the point estimate and the truth.
@@ -51,17 +57,20 @@ pub struct Coverage {
 #[derive(Debug, Clone, Copy)]
 struct Look {
     pairs: f64,
+    always: bool,
     width: f64,
     error: f64,
     factor: f64,
 }
 
-/// Draws data sets with actions at random among those with a reward, and compares bounds with the truth.
+/// Draws data sets with actions at random among those with a reward, and compares bounds with the truth. `done` is called
+/// after every data set.
 pub fn coverage(
     world: &Arc<World>,
     oracle: &OracleConfig,
     setting: &CoverageSetting,
     streams: &Streams,
+    done: &(dyn Fn() + Sync),
 ) -> Vec<Coverage> {
     let contexts = contexts_to_compare(world, streams);
     let repetitions: Vec<Vec<Look>> = (0..setting.repetitions as u64)
@@ -77,7 +86,9 @@ pub fn coverage(
                 Sides::Both,
             );
             let oracle = oracle.expect("the truth is there");
-            repetition(world, oracle, setting, streams, r, &contexts)
+            let looks = repetition(world, oracle, setting, streams, r, &contexts);
+            done();
+            looks
         })
         .collect();
     let sizes = setting.sizes.iter().enumerate();
@@ -99,6 +110,7 @@ fn summary(observations: usize, looks: &[Look], delta: f64) -> Coverage {
         observations,
         pairs: mean(|look| look.pairs),
         all: mean(|look| f64::from(u8::from(look.pairs >= 1.0))),
+        always: mean(|look| f64::from(u8::from(look.always))),
         width: mean(|look| look.width),
         error: mean(|look| look.error),
         factor: factors[rank.min(factors.len()) - 1],
@@ -133,7 +145,8 @@ fn repetition(
     (0..compared).for_each(|entry| oracle.watch(&contexts.context(entry)));
     let mut data = LabeledData::new(world.task().dimension());
     let mut episode = EpisodeContexts::new(world.task().dimension());
-    let mut looks = Vec::with_capacity(setting.sizes.len());
+    let mut looks: Vec<Look> = Vec::with_capacity(setting.sizes.len());
+    let (mut always, mut next_check) = (true, 1);
     let mut idle = 0;
     while looks.len() < setting.sizes.len() {
         world.contexts().draw(&mut context_stream, &mut episode);
@@ -148,10 +161,17 @@ fn repetition(
             }
             let action = offers[choices.random_range(0..offers.len())];
             data.push(&context, action, uniform < world.rho(&context, action));
-            if setting.sizes.get(looks.len()) == Some(&data.len()) {
+            let is_line = setting.sizes.get(looks.len()) == Some(&data.len());
+            if is_line || data.len() == next_check {
                 oracle.fit(&data, setting.delta);
                 let entries = (0..compared).map(|entry| contexts.context(entry));
-                looks.push(look(world, oracle.as_ref(), entries));
+                let mut look = look(world, oracle.as_ref(), entries);
+                always &= look.pairs >= 1.0;
+                look.always = always;
+                if is_line {
+                    looks.push(look);
+                }
+                next_check = (data.len() as f64 * CHECK_GROWTH).ceil() as usize + 1;
             }
         }
         // A law whose contexts never bring a reward teaches nothing: look at ignorance rather than draw for ever.
@@ -193,6 +213,7 @@ fn look<'c>(
     }
     Look {
         pairs: covered / pairs,
+        always: covered == pairs,
         width: width / pairs,
         error: error / pairs,
         factor,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Purpose, Streams};
+use super::{Knowledge, Purpose, Streams};
 use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
 use crate::oracle::Known;
 use crate::policy::{Plan, Policy, best_entry_action};
@@ -103,28 +103,34 @@ impl<'a> OfferSurvey<'a> {
         }
     }
 
-    /// What the plans of some replications offer; plans that are not greedy offer nothing to show.
-    pub fn look(&mut self, policies: &[&dyn Policy]) -> Vec<Vec<Offer>> {
-        let greedy = policies.iter().find_map(|policy| match policy.plan() {
-            Some(Plan::Greedy { oracle, .. }) => Some(oracle),
-            _ => None,
-        });
-        if let (None, Some(oracle)) = (&self.sample, greedy) {
+    /// What the plans of some replications offer, and what their oracles know; plans that are not greedy offer nothing to
+    /// show.
+    pub fn look(&mut self, policies: &[&dyn Policy]) -> Vec<(Vec<Offer>, Option<Knowledge>)> {
+        let oracle = policies.iter().find_map(|policy| policy.oracle());
+        if let (None, Some(oracle)) = (&self.sample, oracle) {
             self.sample = Some(self.contexts(oracle.depends_on_step()));
         }
         let survey = &*self;
         policies
             .par_iter()
-            .map(|policy| match policy.plan() {
-                Some(Plan::Greedy { oracle, u_hat }) => survey.offers(oracle, u_hat),
-                _ => Vec::new(),
+            .map(|policy| {
+                let offers = match policy.plan() {
+                    Some(Plan::Greedy { oracle, u_hat }) => survey.offers(oracle, u_hat),
+                    _ => Vec::new(),
+                };
+                let sample = survey.sample.as_ref();
+                let oracle = policy.oracle().zip(sample);
+                let knowledge = oracle.map(|(oracle, sample)| Knowledge::of(oracle, sample));
+                (offers, knowledge)
             })
             .collect()
     }
 
     /// The averages beside the optimal policy's offers; `None` where no plan was greedy.
     pub fn finish(self, tally: OfferTally, optimum: &Optimum) -> Option<OfferMap> {
-        self.sample.as_ref()?;
+        if tally.replications == 0 {
+            return None;
+        }
         let known = Known::fitted(Arc::<World>::clone(self.world));
         let optimal = self.offers(&known, &optimum.table);
         let n = tally.replications as f64;

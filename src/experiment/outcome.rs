@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BudgetUse, OfferMap, OfferTally};
+use super::{BudgetUse, Knowledge, KnowledgeTally, OfferMap, OfferTally};
 use super::{Record, RegretSummary, RegretTally, Study, Yardstick};
 use crate::statistics::MeanAndError;
 use crate::world::Optimum;
@@ -31,18 +31,27 @@ pub struct PolicyOutcome {
     pub budget_use: BudgetUse,
     /// What its last plan offers, where that is a greedy one.
     pub offers: Option<OfferMap>,
+    /// What its oracle knows at the end, on average over replications.
+    pub knowledge: Option<Knowledge>,
+    /// What a reader of its results should know.
+    pub warnings: Vec<String>,
     /// Wall time of the policy.
     pub elapsed: Duration,
 }
 
 impl Outcome {
-    /// Final regret of each policy minus that of the first, replication by replication: all met the same contexts and
+    /// The policy that others are compared with: the clairvoyant, where it takes part.
+    pub fn reference(&self) -> Option<usize> {
+        let mut policies = self.policies.iter();
+        policies.position(|policy| policy.name == "clairvoyant")
+    }
+
+    /// Final regret of each policy minus that of another, replication by replication: all met the same contexts and
     /// luck, so the differences are sharper than the regrets.
-    pub fn excess_over_first(&self) -> Vec<MeanAndError> {
-        let finals = |policy: &PolicyOutcome| policy.regret.finals.clone();
-        let first = self.policies.first().map(finals).unwrap_or_default();
-        let excess = |policy| {
-            let pairs = finals(policy).into_iter().zip(&first);
+    pub fn excess_over(&self, reference: usize) -> Vec<MeanAndError> {
+        let reference = &self.policies[reference].regret.finals;
+        let excess = |policy: &PolicyOutcome| {
+            let pairs = policy.regret.finals.iter().zip(reference);
             MeanAndError::of(&pairs.map(|(x, y)| x - y).collect::<Vec<_>>())
         };
         self.policies.iter().map(excess).collect()
@@ -76,6 +85,8 @@ pub struct Tally<'a> {
     pub budget_use: BudgetUse,
     /// Offers of the last plans.
     pub offers: OfferTally,
+    /// What oracles know at the end.
+    pub knowledge: KnowledgeTally,
 }
 
 impl<'a> Tally<'a> {
@@ -85,6 +96,7 @@ impl<'a> Tally<'a> {
             regret: RegretTally::new(yardstick, study.replications),
             budget_use: BudgetUse::new(study.episodes, study.world.task().horizon()),
             offers: OfferTally::default(),
+            knowledge: KnowledgeTally::default(),
         }
     }
 
@@ -93,5 +105,6 @@ impl<'a> Tally<'a> {
         self.regret.add(&record.episodes);
         self.budget_use.add(&record.left);
         self.offers.add(&record.offers);
+        self.knowledge.add(record.knowledge);
     }
 }

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::ops::ControlFlow;
 
-use super::{EpisodeOutcome, Offer};
+use super::{EpisodeOutcome, Knowledge, Offer};
 
 /// What every record is measured against: budgets and optima of the episodes, the same in all replications.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Record {
     pub episodes: Vec<EpisodeOutcome>,
     /// Units left before each step and at the end, summed over the last quarter of the episodes.
     pub left: Vec<u64>,
+    /// What the policy's oracle knows at the end, where it has one.
+    pub knowledge: Option<Knowledge>,
     /// What the last plan offers at the steps and budgets that are shown; empty where it is not a greedy one.
     pub offers: Vec<Offer>,
 }

@@ -10,24 +10,20 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::expected::Evaluator;
-use super::{BudgetUse, Environment, EpisodeOutcome, Offer, OfferSurvey, Purpose, Streams};
-use super::{NamedPolicy, Record, Sink, SinkError, Study, Yardstick};
+use super::need::wave_size;
+use super::{
+    BudgetUse, Environment, EpisodeOutcome, Knowledge, Offer, OfferSurvey, Purpose, Streams,
+};
 use super::{Outcome, Phases, PolicyOutcome, Tally};
+use super::{Record, Sink, SinkError, Study, Yardstick};
 use crate::dp::cpu::Dense;
 use crate::dp::{Backend, BackendError, ContextSample};
 use crate::error::Invalid;
 use crate::fluid::FluidPlan;
-use crate::oracle::Truth;
+use crate::oracle::{OracleConfig, Truth};
 use crate::policy::{self, Policy, Setting, Start, Turn};
 use crate::task::ContextRows;
 use crate::world::{Optimum, World};
-
-/// What the replications of a wave may hold together, in bytes.
-const WAVE_BYTES: usize = 192 << 20;
-
-/// Replications in a wave at the most, unless there are more threads: a batch that keeps an adapter busy, beyond which a
-/// wave would only cost memory.
-const WAVE: usize = 64;
 
 /// Plans of up to this many (step, budget, context, action) have their expected rewards evaluated without being asked.
 const SMALL_PLAN: usize = 20_000;
@@ -97,17 +93,24 @@ pub fn run(
                 .collect();
             run_wave(study, &yardstick, &mut wave, backend, &mut phases, sink)?;
             let plans: Vec<&dyn Policy> = wave.iter().map(|r| r.policy.as_ref()).collect();
-            let offers = survey.look(&plans);
-            for ((replication, offers), number) in wave.into_iter().zip(offers).zip(first..) {
-                let record = replication.record(&policy.name, number, offers);
+            let seen = survey.look(&plans);
+            for ((replication, seen), number) in wave.into_iter().zip(seen).zip(first..) {
+                let record = replication.record(&policy.name, number, seen);
                 tally.add(&record);
                 let taken = sink.replication(&yardstick, &record);
                 taken.map_err(RunError::Sink)?;
             }
             sink.wave().map_err(RunError::Sink)?;
         }
+        let knowledge = tally.knowledge.mean();
+        let by_hand = policy
+            .maker
+            .oracle()
+            .map_or(Vec::new(), OracleConfig::set_by_hand);
         policies.push(PolicyOutcome {
             name: policy.name.clone(),
+            warnings: knowledge.map_or(Vec::new(), |known| known.warnings(&by_hand)),
+            knowledge,
             regret: tally.regret.finish(),
             budget_use: tally.budget_use,
             offers: survey.finish(tally.offers, &optimum),
@@ -120,21 +123,6 @@ pub fn run(
         policies,
         phases,
     })
-}
-
-/// How many replications a wave holds.
-fn wave_size(study: &Study, policy: &NamedPolicy) -> usize {
-    let fitting = WAVE_BYTES / bytes_per_replication(study, policy).max(1);
-    let most = WAVE.max(rayon::current_num_threads());
-    fitting.clamp(1, study.replications.min(most))
-}
-
-/// What a replication holds by its end, its outcomes included.
-fn bytes_per_replication(study: &Study, policy: &NamedPolicy) -> usize {
-    let outcomes = study.episodes.saturating_mul(size_of::<EpisodeOutcome>());
-    let task = study.world.task();
-    let own = policy.maker.bytes_per_replication(task, study.episodes);
-    own.saturating_add(outcomes)
 }
 
 /// Algorithm 1 for all replications of a wave, episode by episode.
@@ -224,12 +212,18 @@ impl Replication {
     }
 
     /// What is left of it when it is finished.
-    fn record(self, policy: &str, number: usize, offers: Vec<Offer>) -> Record {
+    fn record(
+        self,
+        policy: &str,
+        number: usize,
+        (offers, knowledge): (Vec<Offer>, Option<Knowledge>),
+    ) -> Record {
         Record {
             policy: policy.into(),
             replication: number,
             episodes: self.outcomes,
             left: self.left,
+            knowledge,
             offers,
         }
     }

@@ -75,6 +75,11 @@ impl Study {
             let accepted = "a number between 0 and 1";
             return Err(Invalid::new("study.delta", self.delta, accepted));
         }
+        if self.expected && !self.world.task().is_finite() {
+            let found = "true with a continuous context law";
+            let accepted = "false, or a finite law: expected rewards are sums over its contexts";
+            return Err(Invalid::new("study.expected", found, accepted));
+        }
         let reach = self.world.budgets().episodes().unwrap_or(usize::MAX);
         if reach < self.episodes {
             return Err(Invalid::new(

@@ -187,7 +187,7 @@ impl Learner {
             };
         }
         let mut intervals = vec![Bounds::UNKNOWN; self.task.actions()];
-        self.policy.oracle().interval(context, &mut intervals);
+        self.policy.beliefs().interval(context, &mut intervals);
         let cost = self.task.cost(context, action);
         let next = self.policy.u_hat().row(step);
         Offer {

@@ -150,6 +150,22 @@ impl Oracle for Armed {
         out.copy_from_slice(&self.bounds[start..start + self.actions]);
     }
 
+    /// Both sides, also where a planner needs the upper one alone.
+    fn interval(&self, context: &Context, out: &mut [Bounds]) {
+        self.bounds(context, out);
+        if self.beta_binomial != Some(Sides::Upper) {
+            return;
+        }
+        let start = self.group(context.step) * self.actions;
+        for (arm, bounds) in (start..).zip(out) {
+            let (tried, converted) = (self.tried[arm], self.converted[arm]);
+            if tried > 0 {
+                let set = beta_binomial_interval(converted, tried, self.alpha);
+                *bounds = scaled(set, converted as f64 / tried as f64, self.radius_scale);
+            }
+        }
+    }
+
     fn estimate(&self, context: &Context, out: &mut [f64]) {
         let start = self.group(context.step) * self.actions;
         for (arm, estimate) in (start..).zip(out) {

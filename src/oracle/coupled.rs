@@ -105,7 +105,6 @@ impl Oracle for Coupled {
     }
 
     fn bound_parameters(&self) -> Option<BoundParameters> {
-        let parameters = self.inner.bound_parameters()?;
-        parameters.coupled()
+        Some(self.inner.bound_parameters()?.coupled())
     }
 }

@@ -11,7 +11,7 @@ use super::Bounds;
 use super::factor::{cholesky, lower_inverse};
 use super::newton::dot;
 use super::sigmoids::{sigmoid, sigmoids};
-use crate::dp::{BoundParameters, Link};
+use crate::dp::{BoundParameters, EllipsoidParameters, Link};
 
 /// A fitted parameter and the shape of its uncertainty.
 #[derive(Debug, Clone)]
@@ -212,17 +212,19 @@ impl Ellipsoid {
     }
 
     /// What an adapter needs to evaluate the same, where it can.
-    pub fn parameters(&self, action_values: &[f64]) -> Option<BoundParameters> {
-        if self.inside.is_some() {
-            return None;
-        }
+    pub fn parameters(&self, action_values: &[f64]) -> BoundParameters {
         let rows = (0..self.mu.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
-        Some(BoundParameters::Ellipsoid {
+        BoundParameters::Ellipsoid(EllipsoidParameters {
             link: self.link,
             action_values: action_values.to_vec(),
             mu: self.mu.as_slice().to_vec(),
             factor: rows.map(|place| self.factor_inverse[place]).collect(),
             scale: self.scale,
+            limits: self.inside.as_ref().map(|bound| {
+                let sizes = bound.inverse_sizes.iter();
+                sizes.map(|inverse| bound.norm_bound * inverse).collect()
+            }),
+            coupled: false,
         })
     }
 }

@@ -40,6 +40,19 @@ pub struct GlmParameters {
     pub radius_scale: f64,
 }
 
+impl GlmParameters {
+    /// kappa and lambda: those that are set, or what the theory says for a task and so many episodes.
+    pub fn in_force(&self, task: &Task, episodes: usize) -> (f64, f64) {
+        let d = task.phi_dimension();
+        let kappa = self.kappa.unwrap_or(match self.link {
+            Link::Linear => 1.0,
+            Link::Logistic => least_slope(task),
+        });
+        let theory = 4.0 * d as f64 * (episodes as f64 / (d * d) as f64).ln_1p() / (kappa * kappa);
+        (kappa, self.lambda.unwrap_or(theory))
+    }
+}
+
 /// The fitted model and the data it has taken in.
 #[derive(Debug, Clone)]
 pub struct Glm {
@@ -58,15 +71,11 @@ impl Glm {
     /// An oracle for the actions and features of a task and a study of `episodes` episodes.
     pub fn new(task: &Task, parameters: GlmParameters, episodes: usize) -> Self {
         let d = task.phi_dimension();
-        let kappa = parameters.kappa.unwrap_or(match parameters.link {
-            Link::Linear => 1.0,
-            Link::Logistic => least_slope(task),
-        });
-        let theory = 4.0 * d as f64 * (episodes as f64 / (d * d) as f64).ln_1p() / (kappa * kappa);
+        let (kappa, lambda) = parameters.in_force(task, episodes);
         Self {
             parameters,
             kappa,
-            lambda: parameters.lambda.unwrap_or(theory),
+            lambda,
             action_values: task.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),

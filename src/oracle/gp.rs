@@ -11,7 +11,9 @@
 use std::f64::consts::PI;
 
 use super::posterior::Posterior;
+use super::replay::{FitSizes, replay};
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
+use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
 
 /// Parameters of the oracle; those that are set are positive.
@@ -35,6 +37,7 @@ pub struct GaussianProcess {
     /// |A| |Theta|.
     pairs: f64,
     posterior: Posterior,
+    fits: FitSizes,
     radius: f64,
 }
 
@@ -48,6 +51,7 @@ impl GaussianProcess {
             radius_scale: parameters.radius_scale,
             pairs: (contexts * (task.actions() + 1)) as f64,
             posterior: Posterior::new(task, kernel, parameters.lambda),
+            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -66,6 +70,7 @@ impl GaussianProcess {
 
 impl Oracle for GaussianProcess {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
+        self.fits.push(data.len());
         self.posterior.take_in(data);
         self.radius = self.radius_scale * self.beta(delta).sqrt();
     }
@@ -76,6 +81,14 @@ impl Oracle for GaussianProcess {
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
         self.posterior.estimate(context.features, out);
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.fits.saved()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        replay(self, data, delta, saved)
     }
 
     fn watch(&mut self, context: &Context) {

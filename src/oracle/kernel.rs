@@ -18,8 +18,17 @@
 
 use super::linear_mixture::quadratic_mixture;
 use super::posterior::Posterior;
+use super::replay::{FitSizes, replay};
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
+use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
+
+impl KernelParameters {
+    /// lambda: what is set, or 1 + 2/T.
+    pub fn lambda_in_force(&self, episodes: usize) -> f64 {
+        self.lambda.unwrap_or(1.0 + 2.0 / episodes as f64)
+    }
+}
 
 /// Parameters of the oracle; those that are set are positive, and lambda is above 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +81,7 @@ pub struct KernelOracle {
     beta: Beta,
     radius_scale: f64,
     posterior: Posterior,
+    fits: FitSizes,
     radius: f64,
 }
 
@@ -84,12 +94,13 @@ impl KernelOracle {
         parameters: &KernelParameters,
         episodes: usize,
     ) -> Self {
-        let lambda = parameters.lambda.unwrap_or(1.0 + 2.0 / episodes as f64);
+        let lambda = parameters.lambda_in_force(episodes);
         Self {
             norm_bound: parameters.norm_bound,
             beta: parameters.beta.map_or(Beta::Paper, Beta::Fixed),
             radius_scale: parameters.radius_scale,
             posterior: Posterior::new(task, kernel, lambda),
+            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -102,6 +113,7 @@ impl KernelOracle {
             beta: Beta::Mixture { lambda },
             radius_scale: parameters.radius_scale,
             posterior: Posterior::new(task, kernel, lambda),
+            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -130,6 +142,7 @@ impl KernelOracle {
 
 impl Oracle for KernelOracle {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
+        self.fits.push(data.len());
         self.posterior.take_in(data);
         self.radius = self.radius_scale * self.beta(delta);
     }
@@ -140,6 +153,14 @@ impl Oracle for KernelOracle {
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
         self.posterior.estimate(context.features, out);
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.fits.saved()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        replay(self, data, delta, saved)
     }
 
     fn watch(&mut self, context: &Context) {

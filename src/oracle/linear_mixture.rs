@@ -120,3 +120,15 @@ impl Regression for LinearMixture {
         Diagnosis::free(self.design.len(), self.norm, self.parameters.norm_bound)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::quadratic_mixture;
+
+    /// mpmath 1.4.1: sqrt(1 + (20 + 2 ln 10) / 32).
+    #[test]
+    fn the_factor_agrees_with_mpmath() {
+        let factor = quadratic_mixture(1.0, 8.0, 20.0, 0.1).sqrt();
+        approx::assert_abs_diff_eq!(factor, 1.330004348982, epsilon = 1e-12);
+    }
+}

@@ -48,6 +48,13 @@ impl Default for LogisticParameters {
     }
 }
 
+impl LogisticParameters {
+    /// kappa: what is set, or f'(q).
+    pub fn kappa_in_force(&self, task: &Task) -> f64 {
+        self.kappa.unwrap_or(least_slope(task))
+    }
+}
+
 /// f'(q), kept away from 0 where features are so long that it would vanish.
 pub(super) fn least_slope(task: &Task) -> f64 {
     let q = task.phi_norm_max();
@@ -73,7 +80,7 @@ impl Logistic {
         let d = task.phi_dimension();
         Self {
             parameters,
-            kappa: parameters.kappa.unwrap_or(least_slope(task)),
+            kappa: parameters.kappa_in_force(task),
             action_values: task.application().action_values().to_vec(),
             design: Design::new(d),
             estimate: DVector::zeros(d),

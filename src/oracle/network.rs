@@ -2,14 +2,19 @@
 //!
 //! The start is symmetric: units come in pairs with the same input weights and opposite output weights, and layers in
 //! between connect the two halves only within themselves, so that f = 0 everywhere at the start.
+//!
+//! Samples pass through it eight at a time, one in each lane of the machine; a fit is hundreds of such passes over all data.
 
-use nalgebra::{DMatrix, DMatrixView, DVector};
+use nalgebra::DMatrix;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-/// Samples that pass through the network together.
-const BATCH: usize = 256;
+use super::lanes::{LANES, Lanes, add_outer_products, mask, relu_layer, weighted_sum};
+use super::samples::Samples;
+
+/// Blocks of eight samples that pass through the network together.
+const BLOCKS: usize = 16;
 
 /// The shape of a network and its starting weights.
 #[derive(Debug, Clone)]
@@ -18,7 +23,7 @@ pub(super) struct Network {
     width: usize,
     /// Number of weight matrices L, at least 2.
     depth: usize,
-    start: DVector<f64>,
+    start: Vec<f64>,
 }
 
 impl Network {
@@ -48,12 +53,12 @@ impl Network {
             inputs,
             width,
             depth,
-            start: DVector::from_vec(start),
+            start,
         }
     }
 
     /// The starting weights.
-    pub fn start(&self) -> &DVector<f64> {
+    pub fn start(&self) -> &[f64] {
         &self.start
     }
 
@@ -78,127 +83,183 @@ impl Network {
         }
     }
 
-    /// The matrix of inner layer `l` (from 0).
-    fn matrix<'w>(&self, weights: &'w DVector<f64>, l: usize) -> DMatrixView<'w, f64> {
+    /// The weights of layer `l` (from 0).
+    fn weights_of<'w>(&self, weights: &'w [f64], l: usize) -> &'w [f64] {
         let (from, inputs) = self.layer(l);
-        let end = from + self.width * inputs;
-        DMatrixView::from_slice(&weights.as_slice()[from..end], self.width, inputs)
-    }
-
-    /// The activations of all inner layers, one column per sample.
-    fn forward(&self, weights: &DVector<f64>, x: DMatrixView<f64>) -> Vec<DMatrix<f64>> {
-        let mut activations: Vec<DMatrix<f64>> = Vec::with_capacity(self.depth - 1);
-        for l in 0..self.depth - 1 {
-            let matrix = self.matrix(weights, l);
-            let mut next = match activations.last() {
-                Some(below) => matrix * below,
-                None => matrix * x,
-            };
-            next.apply(|a| *a = a.max(0.0));
-            activations.push(next);
+        match l + 1 == self.depth {
+            true => &weights[from..from + self.width],
+            false => &weights[from..from + self.width * inputs],
         }
-        activations
     }
 
-    /// f of the samples whose last activations are `top`.
-    fn output(&self, weights: &DVector<f64>, top: &DMatrix<f64>) -> DVector<f64> {
-        let last = weights.rows(self.layer(self.depth - 1).0, self.width);
-        (self.width as f64).sqrt() * top.tr_mul(&last)
+    /// f of samples, eight to a block; leaves the activations of all inner layers in `pass`.
+    fn forward(&self, weights: &[f64], x: &[Lanes], pass: &mut Pass) {
+        let width = self.width;
+        let blocks = x.len() / self.inputs;
+        let root = (width as f64).sqrt();
+        for l in 0..self.depth - 1 {
+            let (below, above) = pass.activations.split_at_mut(l);
+            let (below, inputs) = match below.last() {
+                Some(below) => (below.as_slice(), width),
+                None => (x, self.inputs),
+            };
+            above[0].resize(blocks * width, [0.0; LANES]);
+            let weights = self.weights_of(weights, l);
+            for (below, above) in below
+                .chunks_exact(inputs)
+                .zip(above[0].chunks_exact_mut(width))
+            {
+                relu_layer(weights, below, above);
+            }
+        }
+        let last = self.weights_of(weights, self.depth - 1);
+        let top = pass.activations[self.depth - 2].chunks_exact(width);
+        pass.values.clear();
+        pass.values
+            .extend(top.map(|top| weighted_sum(last, top).map(|sum| root * sum)));
     }
 
-    /// f(x; w) of one sample.
-    pub fn value(&self, weights: &DVector<f64>, x: &[f64]) -> f64 {
-        let activations = self.forward(weights, DMatrixView::from_slice(x, self.inputs, 1));
-        self.output(weights, &activations[self.depth - 2])[0]
-    }
-
-    /// Adds sum_n slope_n * df(x_n)/dw to `gradient`, where `activations` are those of the samples.
+    /// Calls `add` for every layer with where its weights start, what its units change by (`slopes` times how f depends on
+    /// them) and what they read; `pass` is that of the samples.
     fn backward(
         &self,
-        weights: &DVector<f64>,
-        x: DMatrixView<f64>,
-        activations: &[DMatrix<f64>],
-        slopes: &DVector<f64>,
-        gradient: &mut DVector<f64>,
+        weights: &[f64],
+        x: &[Lanes],
+        slopes: &[Lanes],
+        pass: &mut Pass,
+        mut add: impl FnMut(usize, &[Lanes], &[Lanes], usize),
     ) {
-        let root = (self.width as f64).sqrt();
-        let (last, _) = self.layer(self.depth - 1);
-        let top = &activations[self.depth - 2];
-        gradient
-            .rows_mut(last, self.width)
-            .gemv(root, top, slopes, 1.0);
-        // How the sum changes with the activations of the layer at hand.
-        let mut change = root * weights.rows(last, self.width) * slopes.transpose();
+        let width = self.width;
+        let root = (width as f64).sqrt();
+        let slopes: Vec<Lanes> = slopes.iter().map(|s| s.map(|s| root * s)).collect();
+        let (from, _) = self.layer(self.depth - 1);
+        add(from, &pass.activations[self.depth - 2], &slopes, 1);
+        let last = self.weights_of(weights, self.depth - 1);
+        pass.change.clear();
+        for slope in &slopes {
+            let change = |w: &f64| std::array::from_fn(|lane| w * slope[lane]);
+            pass.change.extend(last.iter().map(change));
+        }
         for l in (0..self.depth - 1).rev() {
-            change.zip_apply(&activations[l], |c, a| {
-                if a <= 0.0 {
-                    *c = 0.0;
-                }
-            });
+            mask(&mut pass.change, &pass.activations[l]);
             let (from, inputs) = self.layer(l);
             let below = match l {
                 0 => x,
-                _ => activations[l - 1].as_view(),
+                _ => &pass.activations[l - 1],
             };
-            let product = &change * below.transpose();
-            let mut part = gradient.rows_mut(from, self.width * inputs);
-            part.zip_apply(&DVector::from_column_slice(product.as_slice()), |g, p| {
-                *g += p;
-            });
+            add(from, &pass.change, below, inputs);
             if l > 0 {
-                change = self.matrix(weights, l).tr_mul(&change);
+                let columns = self.weights_of(weights, l);
+                pass.below.clear();
+                for change in pass.change.chunks_exact(width) {
+                    let columns = columns.chunks_exact(width);
+                    pass.below
+                        .extend(columns.map(|column| weighted_sum(column, change)));
+                }
+                std::mem::swap(&mut pass.change, &mut pass.below);
             }
         }
     }
 
-    /// f(x; w) and its gradient with respect to w.
-    pub fn gradient(&self, weights: &DVector<f64>, x: &[f64]) -> (f64, DVector<f64>) {
-        let x = DMatrixView::from_slice(x, self.inputs, 1);
-        let activations = self.forward(weights, x);
-        let value = self.output(weights, &activations[self.depth - 2])[0];
-        let mut gradient = DVector::zeros(self.weights());
-        let one = DVector::from_element(1, 1.0);
-        self.backward(weights, x, &activations, &one, &mut gradient);
-        (value, gradient)
+    /// f(x; w) of eight samples, and its gradients with respect to w.
+    pub fn gradients(&self, weights: &[f64], x: &[Lanes]) -> (Lanes, Vec<Lanes>) {
+        let mut pass = Pass::new(self);
+        self.forward(weights, x, &mut pass);
+        let values = pass.values[0];
+        let mut gradients = vec![[0.0; LANES]; self.weights()];
+        let one = [[1.0; LANES]];
+        self.backward(weights, x, &one, &mut pass, |from, units, below, _| {
+            let products = below.iter().flat_map(|x| units.iter().map(move |u| (u, x)));
+            for (gradient, (unit, x)) in gradients[from..].iter_mut().zip(products) {
+                *gradient = std::array::from_fn(|lane| unit[lane] * x[lane]);
+            }
+        });
+        (values, gradients)
     }
 
-    /// The mean of (f(x_n) - y_n)^2 / 2 over the samples (columns of `x`) plus ridge/2 |w - start|^2, and its gradient.
-    pub fn loss(
-        &self,
-        weights: &DVector<f64>,
-        x: DMatrixView<f64>,
-        y: &DVector<f64>,
-        ridge: f64,
-    ) -> (f64, DVector<f64>) {
-        let n = y.len();
-        let away = weights - &self.start;
-        let mut loss = 0.5 * ridge * away.norm_squared();
-        let mut gradient = ridge * away;
-        for from in (0..n).step_by(BATCH) {
-            let count = BATCH.min(n - from);
-            let x = x.columns(from, count);
-            let activations = self.forward(weights, x.as_view());
-            let residuals =
-                self.output(weights, &activations[self.depth - 2]) - y.rows(from, count);
-            loss += 0.5 * residuals.norm_squared() / n as f64;
-            let slopes = residuals / n as f64;
-            self.backward(weights, x.as_view(), &activations, &slopes, &mut gradient);
+    /// f(x; w) of eight samples.
+    pub fn values(&self, weights: &[f64], x: &[Lanes]) -> Lanes {
+        let mut pass = Pass::new(self);
+        self.forward(weights, x, &mut pass);
+        pass.values[0]
+    }
+
+    /// The mean of (f(x_n) - y_n)^2 / 2 over the samples plus ridge/2 |w - start|^2, and its gradient.
+    pub fn loss(&self, weights: &[f64], samples: &Samples, ridge: f64) -> (f64, Vec<f64>) {
+        let mut pass = Pass::new(self);
+        let away = || weights.iter().zip(&self.start).map(|(w, start)| w - start);
+        let mut loss = 0.5 * ridge * away().map(|away| away * away).sum::<f64>();
+        let mut sums = vec![[0.0; LANES]; self.weights()];
+        for batch in samples.batches(BLOCKS) {
+            self.forward(weights, batch.x, &mut pass);
+            let labels = batch.labels.iter().zip(batch.counts);
+            let slopes: Vec<Lanes> = std::mem::take(&mut pass.values)
+                .iter()
+                .zip(labels)
+                .map(|(values, (labels, counts))| {
+                    std::array::from_fn(|lane| {
+                        let share = counts[lane] / samples.total;
+                        let residual = values[lane] - labels[lane];
+                        loss += 0.5 * share * residual * residual;
+                        share * residual
+                    })
+                })
+                .collect();
+            let add = |from: usize, units: &[Lanes], below: &[Lanes], inputs: usize| {
+                let sums = &mut sums[from..from + self.width * inputs];
+                add_outer_products(units, self.width, below, inputs, sums);
+            };
+            self.backward(weights, batch.x, &slopes, &mut pass, add);
         }
-        (loss, gradient)
+        let gradient = sums
+            .iter()
+            .zip(away())
+            .map(|(sums, away)| sums.iter().sum::<f64>() + ridge * away);
+        (loss, gradient.collect())
+    }
+}
+
+/// Scratch space of samples on their way through a network, eight to a block.
+#[derive(Debug)]
+struct Pass {
+    /// By inner layer.
+    activations: Vec<Vec<Lanes>>,
+    /// f.
+    values: Vec<Lanes>,
+    /// How the sum changes with the activations of the layer at hand, and of the one below it.
+    change: Vec<Lanes>,
+    below: Vec<Lanes>,
+}
+
+impl Pass {
+    fn new(network: &Network) -> Self {
+        Self {
+            activations: vec![Vec::new(); network.depth - 1],
+            values: Vec::new(),
+            change: Vec::new(),
+            below: Vec::new(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oracle::samples::side_by_side;
     use rand::SeedableRng;
 
-    fn network(depth: usize) -> (Network, DVector<f64>) {
+    fn network(depth: usize) -> (Network, Vec<f64>) {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let network = Network::new(3, 6, depth, &mut rng);
-        let shake = DVector::from_fn(network.weights(), |_, _| 0.2 * (rng.random::<f64>() - 0.5));
-        let weights = network.start() + shake;
-        (network, weights)
+        let shaken = network.start().iter();
+        let shaken = shaken
+            .map(|w| w + 0.2 * (rng.random::<f64>() - 0.5))
+            .collect();
+        (network, shaken)
+    }
+
+    fn value(network: &Network, weights: &[f64], x: [f64; 3]) -> f64 {
+        network.values(weights, &side_by_side(&[x.to_vec()]))[0]
     }
 
     #[test]
@@ -207,9 +268,33 @@ mod tests {
             let (network, shaken) = network(depth);
             assert_eq!(network.weights(), weights);
             for x in [[1.0, 0.0, 0.0], [0.3, -0.4, 0.5], [-9.0, 2.0, 1e3]] {
-                assert_eq!(network.value(network.start(), &x), 0.0);
-                assert_ne!(network.value(&shaken, &x), 0.0);
+                assert_eq!(value(&network, network.start(), x), 0.0);
+                assert_ne!(value(&network, &shaken, x), 0.0);
             }
+        }
+    }
+
+    /// The definition, one sample after another.
+    #[test]
+    fn values_by_hand() {
+        for depth in [2, 3, 4] {
+            let (network, weights) = network(depth);
+            let x = [0.3, -0.4, 0.5];
+            let mut below = x.to_vec();
+            for l in 0..depth - 1 {
+                let (from, inputs) = network.layer(l);
+                let unit = |u: usize| {
+                    let sum: f64 = (0..inputs)
+                        .map(|i| weights[from + 6 * i + u] * below[i])
+                        .sum();
+                    sum.max(0.0)
+                };
+                below = (0..6).map(unit).collect();
+            }
+            let (last, _) = network.layer(depth - 1);
+            let sum: f64 = (0..6).map(|u| weights[last + u] * below[u]).sum();
+            let found = value(&network, &weights, x);
+            approx::assert_abs_diff_eq!(found, 6f64.sqrt() * sum, epsilon = 1e-14);
         }
     }
 
@@ -218,30 +303,46 @@ mod tests {
     fn gradients_agree_with_finite_differences() {
         for depth in [2, 3, 4] {
             let (network, weights) = network(depth);
-            let x = [0.3, -0.4, 0.5];
-            let (value, gradient) = network.gradient(&weights, &x);
-            assert_eq!(value, network.value(&weights, &x));
-            for i in 0..network.weights() {
-                let moved = |by: f64| {
-                    let mut weights = weights.clone();
-                    weights[i] += by;
-                    network.value(&weights, &x)
-                };
-                let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
-                approx::assert_abs_diff_eq!(gradient[i], slope, epsilon = 1e-7);
+            let samples = [[0.3, -0.4, 0.5], [0.1, 0.9, -0.2], [0.7, 0.7, 0.1]];
+            let lanes = side_by_side(&samples.map(|x| x.to_vec()));
+            let (values, gradients) = network.gradients(&weights, &lanes);
+            for (lane, x) in samples.into_iter().enumerate() {
+                assert_eq!(values[lane], value(&network, &weights, x));
+                for i in 0..network.weights() {
+                    let moved = |by: f64| {
+                        let mut weights = weights.clone();
+                        weights[i] += by;
+                        value(&network, &weights, x)
+                    };
+                    let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                    approx::assert_abs_diff_eq!(gradients[i][lane], slope, epsilon = 1e-7);
+                }
             }
         }
     }
 
+    /// Inputs repeat, and their number is no multiple of the lanes.
     #[test]
-    fn the_gradient_of_the_loss_agrees_with_finite_differences() {
+    fn the_loss_and_its_gradient_agree_with_the_definition_and_finite_differences() {
         let (network, weights) = network(3);
-        // More samples than pass through together.
-        let count = BATCH + 40;
-        let x = DMatrix::from_fn(3, count, |i, n| ((i + 2 * n) as f64 * 0.37).sin());
-        let y = DVector::from_fn(count, |n, _| f64::from(u8::from(n % 3 == 0)));
-        let loss = |weights: &DVector<f64>| network.loss(weights, x.as_view(), &y, 0.3);
-        let (_, gradient) = loss(&weights);
+        let mut samples = Samples::new(3);
+        let (mut plain, mut constant) = (0.0, 0.0);
+        let count = 90;
+        let x = |n: usize| [0, 1, 2].map(|i| ((i + 2 * (n % 37)) as f64 * 0.37).sin());
+        let y = |n: usize| f64::from(u8::from(n % 5 < 2));
+        for n in 0..count {
+            samples.push(&x(n), y(n));
+            plain += (value(&network, &weights, x(n)) - y(n)).powi(2) / (2.0 * count as f64);
+            // What the labels of equal inputs differ from their mean by.
+            let equal: Vec<f64> = (0..count).filter(|m| m % 37 == n % 37).map(y).collect();
+            let mean = equal.iter().sum::<f64>() / equal.len() as f64;
+            constant += (y(n) - mean).powi(2) / (2.0 * count as f64);
+        }
+        let loss = |weights: &[f64]| network.loss(weights, &samples, 0.3);
+        let (found, gradient) = loss(&weights);
+        let away = weights.iter().zip(network.start());
+        let away: f64 = away.map(|(w, start)| (w - start).powi(2)).sum();
+        approx::assert_abs_diff_eq!(found, plain - constant + 0.15 * away, epsilon = 1e-13);
         for i in (0..network.weights()).step_by(5) {
             let moved = |by: f64| {
                 let mut weights = weights.clone();

@@ -9,13 +9,21 @@
 //!
 //! m is the width. The gradient of an observation enters Z at the weights in force when it was taken in. The theory's
 //! gamma needs constants that nobody knows: gamma is a practical radius. Steps are Nesterov's, restarted where they
-//! point uphill; the constant in x keeps apart phi that differ in length only.
+//! point uphill; the constant in x keeps apart phi that differ in length only. Nearly all the time goes into the gradient
+//! steps: `steps` passes over the distinct inputs, back and forth, at every fit.
 
-use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
+use std::ops::Range;
+
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::rngs::ChaCha8Rng;
 
+use super::lanes::{LANES, Lanes, solve_lower};
 use super::network::Network;
+use super::replay::{FitSizes, replay};
+use super::samples::{Samples, side_by_side};
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
+use crate::dp::ContextSample;
+use crate::error::Invalid;
 use crate::task::{Context, Task};
 
 /// Parameters of the oracle: numbers positive, the width even, the depth at least 2.
@@ -57,28 +65,72 @@ impl Default for NeuralParameters {
 /// Z, whole or as its diagonal.
 #[derive(Debug, Clone)]
 enum Precision {
-    Full(Cholesky<f64, Dyn>),
-    Diagonal(DVector<f64>),
+    Full {
+        factor: Cholesky<f64, Dyn>,
+        /// The rows of the factor, up to their diagonals.
+        rows: Vec<Vec<f64>>,
+    },
+    Diagonal(Vec<f64>),
 }
 
 impl Precision {
-    /// Z += g g' / m.
-    fn add(&mut self, g: &DVector<f64>, m: f64) {
-        match self {
-            Self::Full(factor) => factor.rank_one_update(g, 1.0 / m),
-            Self::Diagonal(z) => z.zip_apply(g, |z, g| *z += g * g / m),
+    fn new(full: bool, weights: usize, lambda: f64) -> Self {
+        if !full {
+            return Self::Diagonal(vec![lambda; weights]);
+        }
+        let root = DMatrix::from_diagonal_element(weights, weights, lambda.sqrt());
+        Self::Full {
+            factor: Cholesky::pack_dirty(root),
+            rows: Vec::new(),
         }
     }
 
-    /// g' Z^-1 g.
-    fn norm_squared(&self, g: &mut DVector<f64>) -> f64 {
+    /// Z += g g' / m for a column of gradients.
+    fn add(&mut self, gradients: &[Lanes], lane: usize, m: f64) {
         match self {
-            Self::Full(factor) => {
-                factor.l_dirty().solve_lower_triangular_unchecked_mut(g);
-                g.norm_squared()
+            Self::Full { factor, .. } => {
+                let g = DVector::from_iterator(gradients.len(), gradients.iter().map(|g| g[lane]));
+                factor.rank_one_update(&g, 1.0 / m);
             }
-            Self::Diagonal(z) => g.iter().zip(z.iter()).map(|(g, z)| g * g / z).sum(),
+            Self::Diagonal(z) => {
+                for (z, g) in z.iter_mut().zip(gradients) {
+                    *z += g[lane] * g[lane] / m;
+                }
+            }
         }
+    }
+
+    /// To be called once all is added.
+    fn update_rows(&mut self) {
+        if let Self::Full { factor, rows } = self {
+            let l = factor.l_dirty();
+            *rows = (0..l.nrows())
+                .map(|i| l.row(i).iter().take(i + 1).copied().collect())
+                .collect();
+        }
+    }
+
+    /// g' Z^-1 g of eight gradients.
+    fn norms_squared(&self, g: &mut [Lanes]) -> Lanes {
+        let mut sums = [0.0; LANES];
+        match self {
+            Self::Full { rows, .. } => {
+                solve_lower(rows, g);
+                for g in g {
+                    for lane in 0..LANES {
+                        sums[lane] += g[lane] * g[lane];
+                    }
+                }
+            }
+            Self::Diagonal(z) => {
+                for (g, z) in g.iter().zip(z) {
+                    for lane in 0..LANES {
+                        sums[lane] += g[lane] * g[lane] / z;
+                    }
+                }
+            }
+        }
+        sums
     }
 }
 
@@ -90,13 +142,13 @@ pub struct Neural {
     /// 1 / max |phi_i|.
     scale: Vec<f64>,
     network: Network,
-    weights: DVector<f64>,
+    weights: Vec<f64>,
     precision: Precision,
-    /// x_1, ..., x_N, flat.
-    inputs: Vec<f64>,
-    labels: Vec<f64>,
+    samples: Samples,
+    observations: usize,
     /// The largest |g|^2 of the data at the start, which bounds the curvature there.
     curvature: f64,
+    fits: FitSizes,
 }
 
 impl Neural {
@@ -109,23 +161,19 @@ impl Neural {
             .collect();
         let NeuralParameters { width, depth, .. } = parameters;
         let network = Network::new(scale.len() + 1, width, depth, &mut start);
-        let p = network.weights();
-        let precision = if parameters.full {
-            let ridge = DMatrix::from_diagonal_element(p, p, parameters.lambda);
-            Precision::Full(Cholesky::new_unchecked(ridge))
-        } else {
-            Precision::Diagonal(DVector::from_element(p, parameters.lambda))
-        };
+        let NeuralParameters { full, lambda, .. } = parameters;
+        let precision = Precision::new(full, network.weights(), lambda);
         Self {
             parameters,
             action_values: task.application().action_values().to_vec(),
+            samples: Samples::new(scale.len() + 1),
             scale,
-            weights: network.start().clone(),
+            weights: network.start().to_vec(),
             network,
             precision,
-            inputs: Vec::new(),
-            labels: Vec::new(),
+            observations: 0,
             curvature: 0.0,
+            fits: FitSizes::default(),
         }
     }
 
@@ -140,98 +188,162 @@ impl Neural {
     }
 
     /// Gradient steps from w_0 on all data; begun anew with half the length where they do not lower the loss.
-    fn train(&self) -> DVector<f64> {
-        let n = self.labels.len();
-        let x = DMatrixView::from_slice(&self.inputs, self.scale.len() + 1, n);
-        let y = DVector::from_column_slice(&self.labels);
-        let ridge = self.network.width() as f64 * self.parameters.lambda / n as f64;
+    fn train(&self) -> Vec<f64> {
+        let ridge = self.network.width() as f64 * self.parameters.lambda / self.samples.total;
+        let loss_of = |weights: &[f64]| self.network.loss(weights, &self.samples, ridge).0;
         let start = self.network.start();
-        let (loss_at_start, _) = self.network.loss(start, x, &y, ridge);
+        let loss_at_start = loss_of(start);
         let mut length = self.parameters.step_size / (self.curvature + ridge);
         for _ in 0..60 {
-            let weights = self.descend(x, &y, ridge, length);
-            let (loss, _) = self.network.loss(&weights, x, &y, ridge);
-            if loss <= loss_at_start {
+            let weights = self.descend(ridge, length);
+            if loss_of(&weights) <= loss_at_start {
                 return weights;
             }
             length *= 0.5;
         }
-        start.clone()
+        start.to_vec()
     }
 
-    fn descend(
-        &self,
-        x: DMatrixView<f64>,
-        y: &DVector<f64>,
-        ridge: f64,
-        length: f64,
-    ) -> DVector<f64> {
-        let mut weights = self.network.start().clone();
+    fn descend(&self, ridge: f64, length: f64) -> Vec<f64> {
+        let mut weights = self.network.start().to_vec();
         let mut ahead = weights.clone();
         let mut moves = 0.0;
         for _ in 0..self.parameters.steps {
-            let (_, gradient) = self.network.loss(&ahead, x, y, ridge);
-            let next = &ahead - length * &gradient;
-            let way = &next - &weights;
-            moves = if gradient.dot(&way) > 0.0 {
-                0.0
-            } else {
-                moves + 1.0
-            };
-            ahead = &next + moves / (moves + 3.0) * way;
-            weights = next;
+            let (_, gradient) = self.network.loss(&ahead, &self.samples, ridge);
+            let uphill: f64 = (0..weights.len())
+                .map(|i| gradient[i] * (ahead[i] - length * gradient[i] - weights[i]))
+                .sum();
+            moves = if uphill > 0.0 { 0.0 } else { moves + 1.0 };
+            let momentum = moves / (moves + 3.0);
+            for ((weight, ahead), slope) in weights.iter_mut().zip(&mut ahead).zip(&gradient) {
+                let next = *ahead - length * slope;
+                *ahead = next + momentum * (next - *weight);
+                *weight = next;
+            }
         }
         weights
+    }
+
+    /// Calls `see` with the number of every pair (contexts one after another, their actions together), f and the norm of
+    /// its gradient.
+    fn for_each_pair<'c>(
+        &self,
+        contexts: impl Iterator<Item = &'c [f64]>,
+        mut see: impl FnMut(usize, f64, f64),
+    ) {
+        let m = self.network.width() as f64;
+        let pair = |features: &'c [f64]| {
+            let values = self.action_values.iter();
+            values.map(move |value| self.input(features, *value))
+        };
+        let mut pairs = contexts.flat_map(pair);
+        for first in (0..).step_by(LANES) {
+            let eight: Vec<Vec<f64>> = pairs.by_ref().take(LANES).collect();
+            if eight.is_empty() {
+                return;
+            }
+            let (values, mut gradients) =
+                self.network.gradients(&self.weights, &side_by_side(&eight));
+            let norms = self.precision.norms_squared(&mut gradients);
+            for lane in 0..eight.len() {
+                see(first + lane, values[lane], (norms[lane] / m).sqrt());
+            }
+        }
+    }
+
+    /// The factor on the norm.
+    fn radius(&self) -> f64 {
+        self.parameters.radius_scale * self.parameters.gamma
     }
 }
 
 impl Oracle for Neural {
     fn fit(&mut self, data: &LabeledData, _delta: f64) {
+        self.fits.push(data.len());
         let m = self.network.width() as f64;
-        for observation in data.since(self.labels.len()) {
-            let value = self.action_values[observation.action - 1];
-            let x = self.input(observation.features, value);
-            let (_, at_start) = self.network.gradient(self.network.start(), &x);
-            self.curvature = self.curvature.max(at_start.norm_squared());
-            let (_, gradient) = self.network.gradient(&self.weights, &x);
-            self.precision.add(&gradient, m);
-            self.inputs.extend(x);
-            self.labels.push(f64::from(u8::from(observation.converted)));
+        let new: Vec<(Vec<f64>, bool)> = data
+            .since(self.observations)
+            .map(|observation| {
+                let value = self.action_values[observation.action - 1];
+                let x = self.input(observation.features, value);
+                (x, observation.converted)
+            })
+            .collect();
+        for eight in new.chunks(LANES) {
+            let inputs: Vec<Vec<f64>> = eight.iter().map(|(x, _)| x.clone()).collect();
+            let lanes = side_by_side(&inputs);
+            let (_, at_start) = self.network.gradients(self.network.start(), &lanes);
+            let (_, gradients) = self.network.gradients(&self.weights, &lanes);
+            for (lane, (x, converted)) in eight.iter().enumerate() {
+                let norm = at_start.iter().map(|g| g[lane] * g[lane]).sum::<f64>();
+                self.curvature = self.curvature.max(norm);
+                self.precision.add(&gradients, lane, m);
+                self.samples.push(x, f64::from(u8::from(*converted)));
+            }
         }
+        self.observations = data.len();
+        self.precision.update_rows();
         if !data.is_empty() {
             self.weights = self.train();
         }
     }
 
+    fn save(&self) -> Vec<f64> {
+        self.fits.saved()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        replay(self, data, delta, saved)
+    }
+
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        if self.labels.is_empty() {
+        if self.observations == 0 {
             return out.fill(Bounds::UNKNOWN);
         }
-        let NeuralParameters {
-            gamma,
-            radius_scale,
-            ..
-        } = self.parameters;
-        let m = self.network.width() as f64;
-        for (bounds, &value) in out.iter_mut().zip(&self.action_values) {
-            let x = self.input(context.features, value);
-            let (center, mut gradient) = self.network.gradient(&self.weights, &x);
-            let norm = (self.precision.norm_squared(&mut gradient) / m).sqrt();
-            *bounds = Bounds::around(center, radius_scale * gamma * norm);
+        let radius = self.radius();
+        self.for_each_pair(std::iter::once(context.features), |pair, center, norm| {
+            out[pair] = Bounds::around(center, radius * norm);
+        });
+    }
+
+    fn bulk_bounds(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        if self.observations == 0 {
+            ucb.fill(Bounds::UNKNOWN.ucb);
+            return lcb.fill(Bounds::UNKNOWN.lcb);
         }
+        let radius = self.radius();
+        let features = sample.features_of(entries);
+        let contexts = features.chunks_exact(self.scale.len() - 1);
+        self.for_each_pair(contexts, |pair, center, norm| {
+            let bounds = Bounds::around(center, radius * norm);
+            (ucb[pair], lcb[pair]) = (bounds.ucb, bounds.lcb);
+        });
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
-        if self.labels.is_empty() {
+        if self.observations == 0 {
             return out.fill(0.5);
         }
-        for (estimate, &value) in out.iter_mut().zip(&self.action_values) {
-            let x = self.input(context.features, value);
-            *estimate = self.network.value(&self.weights, &x).clamp(0.0, 1.0);
+        let pairs = out.chunks_mut(LANES).zip(self.action_values.chunks(LANES));
+        for (out, values) in pairs {
+            let inputs: Vec<Vec<f64>> = values
+                .iter()
+                .map(|value| self.input(context.features, *value))
+                .collect();
+            let values = self.network.values(&self.weights, &side_by_side(&inputs));
+            for (estimate, value) in out.iter_mut().zip(values) {
+                *estimate = value.clamp(0.0, 1.0);
+            }
         }
     }
 
     fn diagnosis(&self) -> Diagnosis {
-        Diagnosis::of(self.labels.len())
+        Diagnosis::of(self.observations)
     }
 }

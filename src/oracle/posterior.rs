@@ -8,13 +8,17 @@
 //! With K + lambda I = L L', both follow from the column z = L^-1 k(phi): mean = z . (L^-1 y) and
 //! deviation^2 = 1 - |z|^2. An observation adds a row to L and an entry to every column, so columns of contexts that
 //! will be asked for again are kept and only grow.
+//!
+//! Observations of the same pair (context, action) are merged: n of them say as much as one of their mean label with noise
+//! lambda / n, which is exact. Those of one fit are merged as they come; rows of earlier fits once there are half as many more
+//! as distinct pairs, when L and the columns are made anew. On finite contexts the cost of an observation so stops growing.
 
 use std::collections::HashMap;
 
-use multiversion::multiversion;
 use rayon::prelude::*;
 
-use super::design::dot;
+use super::lanes::LANES;
+use super::panel::{Factor, Panel};
 use super::{Bounds, LabeledData};
 use crate::task::{Kernel, Task};
 
@@ -24,44 +28,34 @@ pub(super) struct Posterior {
     kernel: Kernel,
     lambda: f64,
     action_values: Vec<f64>,
-    /// phi_1, ..., phi_N, flat.
-    inputs: Vec<f64>,
-    /// The rows of L; row n ends with its diagonal.
-    factor: Vec<Vec<f64>>,
-    /// L^-1 y.
-    whitened: Vec<f64>,
+    /// Observations taken in.
+    observations: usize,
+    /// Distinct pairs, by the bits of phi.
+    pair_of: HashMap<Vec<u64>, usize>,
+    /// Observations of every distinct pair.
+    totals: Vec<Labels>,
+    /// The last row of every distinct pair.
+    last_row: Vec<Option<usize>>,
+    factor: Factor,
     /// ln det(I + K / lambda).
     log_determinant: f64,
-    /// Columns kept, one per action of each context that is watched.
-    kept: Vec<Column>,
+    /// Columns kept, one per action of each context that is watched, next to each other.
+    kept: Vec<Panel>,
     /// The first column of a context, by the bits of its features.
     first_of: HashMap<Vec<u64>, usize>,
 }
 
-/// z = L^-1 k(phi), and what follows from it.
+/// Observations of one pair.
 #[derive(Debug, Clone)]
-struct Column {
+struct Labels {
+    pair: usize,
     phi: Vec<f64>,
-    z: Vec<f64>,
-    mean: f64,
-    /// |z|^2.
-    explained: f64,
+    count: f64,
+    converted: f64,
 }
 
-impl Column {
-    fn new(features: &[f64], action_value: f64) -> Self {
-        Self {
-            phi: [features, &[action_value]].concat(),
-            z: Vec::new(),
-            mean: 0.0,
-            explained: 0.0,
-        }
-    }
-
-    fn deviation(&self) -> f64 {
-        (1.0 - self.explained).max(0.0).sqrt()
-    }
-}
+/// Panels brought up to date by one task.
+const PANELS: usize = 4;
 
 impl Posterior {
     /// No data yet. `kernel` is made for phi of the task; `lambda` is positive.
@@ -70,9 +64,11 @@ impl Posterior {
             kernel,
             lambda,
             action_values: task.application().action_values().to_vec(),
-            inputs: Vec::new(),
-            factor: Vec::new(),
-            whitened: Vec::new(),
+            observations: 0,
+            pair_of: HashMap::new(),
+            totals: Vec::new(),
+            last_row: Vec::new(),
+            factor: Factor::default(),
             log_determinant: 0.0,
             kept: Vec::new(),
             first_of: HashMap::new(),
@@ -81,12 +77,12 @@ impl Posterior {
 
     /// N.
     pub fn len(&self) -> usize {
-        self.factor.len()
+        self.observations
     }
 
     /// Whether there is no data yet.
     fn is_empty(&self) -> bool {
-        self.factor.is_empty()
+        self.observations == 0
     }
 
     /// The information gain of the data, 1/2 ln det(I + K / lambda).
@@ -96,34 +92,136 @@ impl Posterior {
 
     /// Takes in the observations that are new, then brings the columns kept up to date.
     pub fn take_in(&mut self, data: &LabeledData) {
-        for observation in data.since(self.len()) {
-            let mut column = self.column(observation.features, observation.action - 1);
-            self.extend(&mut column);
-            let rest = self.lambda + (1.0 - column.explained).max(0.0);
-            let diagonal = rest.sqrt();
-            let label = f64::from(u8::from(observation.converted));
-            self.whitened.push((label - column.mean) / diagonal);
-            self.log_determinant += (rest / self.lambda).ln();
-            self.inputs.extend_from_slice(&column.phi);
-            column.z.push(diagonal);
-            self.factor.push(column.z);
+        let new = self.merged(data);
+        let room = 3 * self.totals.len() / 2;
+        if self.factor.len() > 0 && self.factor.len() + new.len() > room {
+            self.factor = Factor::default();
+            self.log_determinant = 0.0;
+            self.last_row.fill(None);
+            self.kept.iter_mut().for_each(Panel::reset);
+            let totals = std::mem::take(&mut self.totals);
+            self.append_rows(&totals);
+            self.totals = totals;
+        } else {
+            self.append_rows(&new);
         }
-        let mut kept = std::mem::take(&mut self.kept);
-        kept.par_chunks_mut(TOGETHER)
-            .for_each(|columns| self.extend_together(columns));
-        self.kept = kept;
+        let (factor, kernel) = (&self.factor, &self.kernel);
+        self.kept.par_chunks_mut(PANELS).for_each(|panels| {
+            panels
+                .iter_mut()
+                .for_each(|panel| panel.extend(factor, kernel));
+        });
+    }
+
+    /// The observations that are new, pair by pair in the order of their first; they are counted among the totals.
+    fn merged(&mut self, data: &LabeledData) -> Vec<Labels> {
+        let mut new: Vec<Labels> = Vec::new();
+        let mut place_of: HashMap<usize, usize> = HashMap::new();
+        for observation in data.since(self.observations) {
+            let value = self.action_values[observation.action - 1];
+            let phi = [observation.features, &[value]].concat();
+            let next = self.totals.len();
+            let pair = *self.pair_of.entry(bits(&phi)).or_insert(next);
+            let empty = || Labels {
+                pair,
+                phi,
+                count: 0.0,
+                converted: 0.0,
+            };
+            if pair == next {
+                self.totals.push(empty());
+                self.last_row.push(None);
+            }
+            let place = *place_of.entry(pair).or_insert(new.len());
+            if place == new.len() {
+                new.push(Labels {
+                    count: 0.0,
+                    converted: 0.0,
+                    ..self.totals[pair].clone()
+                });
+            }
+            for labels in [&mut self.totals[pair], &mut new[place]] {
+                labels.count += 1.0;
+                labels.converted += f64::from(u8::from(observation.converted));
+            }
+        }
+        self.observations = data.len();
+        new
+    }
+
+    /// Appends a row to L for each of these.
+    fn append_rows(&mut self, all: &[Labels]) {
+        for eight in all.chunks(LANES) {
+            let (kept, other): (Vec<usize>, Vec<usize>) =
+                (0..eight.len()).partition(|i| self.column(&eight[*i].phi).is_some());
+            let mut from_kept = Panel::new(self.kernel.dimension());
+            for i in &kept {
+                if let Some(column) = self.column(&eight[*i].phi) {
+                    from_kept.push_lane(&self.kept[column / LANES], column % LANES);
+                }
+            }
+            let anew = self.columns(other.iter().map(|i| eight[*i].phi.as_slice()));
+            for (panel, members) in [(from_kept, kept), (anew, other)] {
+                let mut panel = panel;
+                for (lane, i) in members.into_iter().enumerate() {
+                    let labels = &eight[i];
+                    panel.extend(&self.factor, &self.kernel);
+                    let noise = self.lambda / labels.count;
+                    let label = labels.converted / labels.count;
+                    let repeats = self.last_row[labels.pair].replace(self.factor.len());
+                    let unexplained = self.factor.append(&panel, lane, label, noise, repeats);
+                    self.log_determinant += (unexplained / noise).ln();
+                }
+            }
+        }
+    }
+
+    /// The number of a column that is kept.
+    fn column(&self, phi: &[f64]) -> Option<usize> {
+        let (value, features) = phi.split_last()?;
+        let first = self.first_of.get(&bits(features))?;
+        let action = self.action_values.iter().position(|a| a == value)?;
+        Some(first + action)
+    }
+
+    /// The columns of up to eight pairs, made anew.
+    fn columns<'p>(&self, pairs: impl Iterator<Item = &'p [f64]>) -> Panel {
+        let mut panel = Panel::new(self.kernel.dimension());
+        pairs.for_each(|phi| panel.push(phi));
+        panel.extend(&self.factor, &self.kernel);
+        panel
+    }
+
+    /// The columns of all actions of a context, made anew.
+    fn columns_of(&self, features: &[f64]) -> Vec<Panel> {
+        let eights = self.action_values.chunks(LANES);
+        let phi = |value: &f64| [features, &[*value]].concat();
+        eights
+            .map(|values| {
+                let pairs: Vec<Vec<f64>> = values.iter().map(phi).collect();
+                self.columns(pairs.iter().map(Vec::as_slice))
+            })
+            .collect()
     }
 
     /// Keeps the columns of a context from now on.
     pub fn watch(&mut self, features: &[f64]) {
-        let first = self.kept.len();
-        if *self.first_of.entry(bits(features)).or_insert(first) != first {
+        let kept = self
+            .kept
+            .last()
+            .map_or(0, |last| (self.kept.len() - 1) * LANES + last.pairs());
+        if *self.first_of.entry(bits(features)).or_insert(kept) != kept {
             return;
         }
-        for action in 0..self.action_values.len() {
-            let mut column = Column::new(features, self.action_values[action]);
-            self.extend(&mut column);
-            self.kept.push(column);
+        for panel in self.columns_of(features) {
+            for lane in 0..panel.pairs() {
+                if self.kept.last().is_none_or(Panel::is_full) {
+                    self.kept.push(Panel::new(self.kernel.dimension()));
+                }
+                if let Some(last) = self.kept.last_mut() {
+                    last.push_lane(&panel, lane);
+                }
+            }
         }
     }
 
@@ -132,8 +230,8 @@ impl Posterior {
         if self.is_empty() {
             return out.fill(Bounds::UNKNOWN);
         }
-        self.for_each_action(features, |action, column| {
-            out[action] = Bounds::around(column.mean, radius * column.deviation());
+        self.for_each_action(features, |action, (mean, deviation)| {
+            out[action] = Bounds::around(mean, radius * deviation);
         });
     }
 
@@ -142,128 +240,73 @@ impl Posterior {
         if self.is_empty() {
             return out.fill(0.5);
         }
-        self.for_each_action(features, |action, column| {
-            out[action] = column.mean.clamp(0.0, 1.0);
+        self.for_each_action(features, |action, (mean, _)| {
+            out[action] = mean.clamp(0.0, 1.0);
         });
     }
 
     /// Mean (not clipped) and deviation of all actions in one context.
     pub fn moments(&self, features: &[f64]) -> Vec<(f64, f64)> {
-        let mut moments = Vec::new();
-        self.for_each_action(features, |_, column| {
-            moments.push((column.mean, column.deviation()));
-        });
-        moments
+        let mut all = Vec::new();
+        self.for_each_action(features, |_, moments| all.push(moments));
+        all
     }
 
-    fn for_each_action(&self, features: &[f64], mut see: impl FnMut(usize, &Column)) {
-        let actions = self.action_values.len();
-        if let Some(&first) = self.first_of.get(&bits(features)) {
-            let columns = &self.kept[first..first + actions];
-            return columns.iter().enumerate().for_each(|(a, c)| see(a, c));
-        }
-        for action in 0..actions {
-            let mut column = Column::new(features, self.action_values[action]);
-            self.extend(&mut column);
-            see(action, &column);
-        }
-    }
-
-    /// The column of a pair (actions from 0), as far as it is kept.
-    fn column(&self, features: &[f64], action: usize) -> Column {
+    fn for_each_action(&self, features: &[f64], mut see: impl FnMut(usize, (f64, f64))) {
+        let actions = 0..self.action_values.len();
         match self.first_of.get(&bits(features)) {
-            Some(first) => self.kept[first + action].clone(),
-            None => Column::new(features, self.action_values[action]),
-        }
-    }
-
-    /// Forward substitution from where the column ends.
-    fn extend(&self, column: &mut Column) {
-        for n in column.z.len()..self.len() {
-            let product = dot(&self.factor[n][..n], &column.z);
-            self.append(column, n, product);
-        }
-    }
-
-    /// The same for columns of equal length: what the rows of a block share with what is already there is computed
-    /// for several rows and columns at a time, while both are in cache.
-    fn extend_together(&self, columns: &mut [Column]) {
-        let Some(start) = columns.iter().map(|column| column.z.len()).min() else {
-            return;
-        };
-        for first in (start..self.len()).step_by(BLOCK) {
-            let rows = &self.factor[first..(first + BLOCK).min(self.len())];
-            for columns in columns.chunks_mut(4) {
-                let at = |i: usize| &columns[i.min(columns.len() - 1)].z[..first];
-                let four = [at(0), at(1), at(2), at(3)];
-                let products: Vec<[f64; 4]> = rows
-                    .chunks(2)
-                    .flat_map(|pair| {
-                        dots([&pair[0][..first], &pair[pair.len() - 1][..first]], four)
-                    })
-                    .collect();
-                for (i, column) in columns.iter_mut().enumerate() {
-                    for (n, product) in (first..).zip(&products).take(rows.len()) {
-                        let inside = dot(&self.factor[n][first..n], &column.z[first..]);
-                        self.append(column, n, product[i] + inside);
-                    }
-                }
+            Some(&first) => actions.for_each(|action| {
+                let column = first + action;
+                see(action, self.kept[column / LANES].moments(column % LANES));
+            }),
+            None => {
+                let panels = self.columns_of(features);
+                actions.for_each(|a| see(a, panels[a / LANES].moments(a % LANES)));
             }
         }
     }
-
-    /// Entry n of a column, given the product of the entries before it with row n of L.
-    fn append(&self, column: &mut Column, n: usize, product: f64) {
-        let d = column.phi.len();
-        let covariance = self
-            .kernel
-            .at(&self.inputs[n * d..(n + 1) * d], &column.phi);
-        let entry = (covariance - product) / self.factor[n][n];
-        column.z.push(entry);
-        column.mean += entry * self.whitened[n];
-        column.explained += entry * entry;
-    }
 }
-
-/// Columns extended by one task.
-const TOGETHER: usize = 32;
-
-/// Rows of L that columns are extended by at a time.
-const BLOCK: usize = 16;
 
 fn bits(features: &[f64]) -> Vec<u64> {
     features.iter().map(|x| x.to_bits()).collect()
 }
 
-/// The inner products of two rows with four columns, all of one length.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn dots(rows: [&[f64]; 2], columns: [&[f64]; 4]) -> [[f64; 4]; 2] {
-    let [r0, r1] = rows.map(|row| row.as_chunks::<4>().0);
-    let [c0, c1, c2, c3] = columns.map(|column| column.as_chunks::<4>().0);
-    let mut sums = [[[0.0; 4]; 4]; 2];
-    let quads = c0.iter().zip(c1).zip(c2.iter().zip(c3));
-    for ((r0, r1), ((c0, c1), (c2, c3))) in r0.iter().zip(r1).zip(quads) {
-        for (sums, row) in sums.iter_mut().zip([r0, r1]) {
-            let [s0, s1, s2, s3] = sums;
-            add_products(s0, row, c0);
-            add_products(s1, row, c1);
-            add_products(s2, row, c2);
-            add_products(s3, row, c3);
-        }
-    }
-    let whole = 4 * r0.len();
-    std::array::from_fn(|r| {
-        std::array::from_fn(|c| {
-            let ends = rows[r][whole..].iter().zip(&columns[c][whole..]);
-            let end: f64 = ends.map(|(a, b)| a * b).sum();
-            sums[r][c].iter().sum::<f64>() + end
-        })
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::{ApplicationSpec, Context, KernelSpec, TaskSpec};
 
-#[inline(always)]
-fn add_products<const N: usize>(sums: &mut [f64; N], a: &[f64; N], b: &[f64; N]) {
-    for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-        *sum += a * b;
+    /// 20 contexts and 2 prices: 40 pairs, whatever the number of observations.
+    #[test]
+    fn rows_stop_growing_on_finite_contexts() {
+        let values: Vec<Vec<f64>> = (0..20).map(|i| vec![f64::from(i) / 20.0]).collect();
+        let prices = vec![1.0, 2.0];
+        let task = TaskSpec::new(2, 1, ApplicationSpec::Pricing { prices }, 1);
+        let spec = KernelSpec {
+            nu: None,
+            length: vec![0.3, 1.0],
+        };
+        let kernel = spec.check("kernel", 2).unwrap();
+        let mut posterior = Posterior::new(&task.check().unwrap(), kernel, 0.5);
+        let mut data = LabeledData::new(1);
+        for n in 0..3000usize {
+            let context = Context {
+                step: 0,
+                features: &values[(n * 7) % 20],
+                point: None,
+            };
+            data.push(&context, 1 + (n / 20) % 2, n % 3 == 0);
+            if n % 10 == 9 {
+                posterior.take_in(&data);
+                assert!(
+                    posterior.factor.len() <= 60,
+                    "{n}: {}",
+                    posterior.factor.len()
+                );
+            }
+        }
+        assert_eq!((posterior.len(), posterior.totals.len()), (3000, 40));
+        let count: f64 = posterior.totals.iter().map(|labels| labels.count).sum();
+        assert_eq!(count, 3000.0);
     }
 }

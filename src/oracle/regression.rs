@@ -99,7 +99,7 @@ impl<R: Regression> Oracle for R {
     }
 
     fn bound_parameters(&self) -> Option<BoundParameters> {
-        self.fitted()?.parameters(self.action_values())
+        Some(self.fitted()?.parameters(self.action_values()))
     }
 
     fn anytime(&self) -> bool {

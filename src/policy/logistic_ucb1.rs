@@ -149,6 +149,10 @@ impl LogisticUcb1 {
 }
 
 impl Policy for LogisticUcb1 {
+    fn oracle(&self) -> Option<&dyn Oracle> {
+        Some(self.oracle.as_ref())
+    }
+
     fn start_episode(&mut self, episode: usize, b_t: u32) {
         self.episode = episode;
         self.b_t = b_t;

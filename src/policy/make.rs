@@ -63,10 +63,10 @@ pub trait MakePolicy: Send + Sync {
         None
     }
 
-    /// A generous estimate of the bytes one replication holds by the end of the study.
+    /// About the bytes one replication holds by the end of a study of so many episodes, if it makes an offer at every step.
     fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
-        2 * episodes * task.horizon() * per_step + 4 * table_bytes(task)
+        episodes * task.horizon() * per_step + 4 * table_bytes(task)
     }
 }
 
@@ -170,35 +170,38 @@ impl MakePolicy for PolicyConfig {
     }
 
     fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
-        let (horizon, actions) = (task.horizon(), task.actions());
-        let dimension = task.dimension();
-        let per_observation = 8 * (2 * dimension + 3) + 9;
+        let (horizon, dimension) = (task.horizon(), task.dimension());
+        let per_observation = 8 * dimension + 9;
+        let per_context = 8 * dimension + 24 + 20 + task.actions() * (8 + 4 + 16);
         let table = table_bytes(task);
-        let per_context = 8 * dimension + 24 + 20 + actions * (8 + 4 + 16);
+        // Finite laws have so many contexts and no more.
+        let distinct = |arrivals: usize| match task.is_finite() {
+            true => arrivals.min(task.support().len() * horizon),
+            false => arrivals,
+        };
+        let learnt = |oracle: &OracleConfig, observations: usize, contexts: usize| {
+            let own = observations * per_observation + contexts * per_context;
+            oracle
+                .bytes(task, observations, contexts)
+                .saturating_add(own)
+        };
+        let steps = episodes * horizon;
         match &self.0 {
             Checked::Learner {
                 settings, oracle, ..
             } => {
-                let rows = settings.rows_after(episodes);
-                let arrivals = rows * horizon;
-                let contexts = match task.is_finite() {
-                    true => arrivals.min(task.support().len() * horizon),
-                    false => arrivals,
-                };
-                let observations = episodes.saturating_sub(rows) * horizon;
-                // Vectors double as they grow; the backend's own scratch is a table or two.
-                2 * (arrivals * 20 + contexts * per_context + observations * per_observation)
-                    + oracle.bytes(task, observations, contexts)
-                    + 4 * table
+                let arrivals = settings.rows_after(episodes) * horizon;
+                // The backend's own scratch is a table or two.
+                let fixed = arrivals * 20 + 4 * table;
+                learnt(oracle, steps, distinct(arrivals)).saturating_add(fixed)
             }
             Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
-                let observations = episodes * horizon;
-                2 * observations * per_observation + oracle.bytes(task, observations, 0) + table
+                learnt(oracle, steps, 0).saturating_add(table)
             }
             Checked::LogisticUcb1 { oracle, .. } => {
-                let steps = episodes * horizon;
-                // Arrivals are kept one by one, and every step has its own list of contexts.
-                2 * steps * (per_context + 64 + per_observation) + oracle.bytes(task, steps, 0)
+                // Costs and rewards of the program stand beside the contexts.
+                let program = 64 * distinct(steps);
+                learnt(oracle, steps, distinct(steps)).saturating_add(program)
             }
             Checked::Clairvoyant
             | Checked::Fluid { .. }

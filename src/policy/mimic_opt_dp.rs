@@ -93,7 +93,7 @@ impl MimicOptDp {
     }
 
     /// What the learner believes of conversion.
-    pub fn oracle(&self) -> &dyn Oracle {
+    pub fn beliefs(&self) -> &dyn Oracle {
         self.oracle.as_ref()
     }
 

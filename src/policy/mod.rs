@@ -69,6 +69,14 @@ pub trait Policy: Debug + Send + Sync {
     /// The plan that was asked for.
     fn install(&mut self, _u_hat: ValueTable) {}
 
+    /// The oracle it decides with, where it has one.
+    fn oracle(&self) -> Option<&dyn Oracle> {
+        match self.plan()? {
+            Plan::Greedy { oracle, .. } => Some(oracle),
+            _ => None,
+        }
+    }
+
     /// What the policy does throughout an episode, seen from its start; `None` for policies that change on the way.
     fn plan(&self) -> Option<Plan<'_>> {
         None

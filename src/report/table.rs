@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::results::{OptimumByBudget, PointResult, Results, Run};
+use crate::results::{OptimumByBudget, PointResult, PolicyRun, Results, Run};
 use crate::statistics::{BAND, evenly_spaced};
 
 /// The result of a study: a headline and one line per policy.
@@ -22,29 +22,57 @@ pub fn study(results: &Results) -> String {
         run.threads,
         optimum_line(run),
     );
-    let header = [
+    let mut header: Vec<String> = [
         "policy",
         "mean reward",
         "of opt",
         "final regret",
         "+- 3 s.e.",
-        "slope (s.e.)",
-        "seconds",
-    ];
+    ]
+    .map(String::from)
+    .to_vec();
+    if let Some(reference) = &run.reference {
+        header.push(format!("over {reference}"));
+        header.push("+- 3 s.e.".into());
+    }
+    header.extend(["slope (s.e.)", "seconds"].map(String::from));
     let rows = run.policies.iter().map(|policy| {
         let [share, last, band, slope] = regret_cells(&PointResult::new(policy));
-        [
-            policy.name.clone(),
-            format!("{:.3}", policy.mean_reward.unwrap_or(f64::NAN)),
-            share,
-            last,
-            band,
-            slope,
-            format!("{:.2}", policy.seconds),
-        ]
+        let reward = format!("{:.3}", policy.mean_reward.unwrap_or(f64::NAN));
+        let mut row = vec![policy.name.clone(), reward, share, last, band];
+        if let Some(reference) = &run.reference {
+            row.extend(paired_cells(policy, reference));
+        }
+        row.extend([slope, format!("{:.2}", policy.seconds)]);
+        row
     });
-    align(&mut text, &header.map(String::from), rows);
+    align(&mut text, &header, rows);
+    let warnings = run.policies.iter().flat_map(|policy| {
+        let warnings = policy.warnings.iter();
+        warnings.map(move |warning| format!("warning: {}: {warning}\n", policy.name))
+    });
+    let warnings: String = warnings.collect();
+    if !warnings.is_empty() {
+        text.push('\n');
+        text.push_str(&warnings);
+    }
     text
+}
+
+/// The paired difference of a policy to the reference and its band; nothing for the reference itself.
+fn paired_cells(policy: &PolicyRun, reference: &str) -> [String; 2] {
+    match policy.paired() {
+        Some(paired) if policy.name != reference => {
+            let band = BAND * paired.standard_error;
+            let band = if band.is_nan() {
+                "-".into()
+            } else {
+                format!("{band:.1}")
+            };
+            [format!("{:.1}", paired.mean), band]
+        }
+        _ => ["-".into(), "-".into()],
+    }
 }
 
 /// Share of opt, final regret, its band and the log-log slope of a policy, `-` for what is unknown.

@@ -1,11 +1,14 @@
-//! A results folder: never overwrites results unasked, never leaves a file half written.
+//! A results folder: written by one run at a time, never overwritten unasked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::clear::clear;
 use super::file::write_whole;
 use super::rows::{GrowingRows, Row};
 use crate::error::OutputError;
+use crate::files::safe_name;
 
 /// The files of a study's results; the first one found marks a folder as occupied.
 pub const RESULT_FILES: [&str; 7] = [
@@ -18,56 +21,66 @@ pub const RESULT_FILES: [&str; 7] = [
     "run.json",
 ];
 
-/// A folder that can be written to.
+/// Files that mark a folder as occupied as well.
+const OTHER_FILES: [&str; 4] = [
+    "episodes.csv.partial",
+    "coverage.csv",
+    "overview.csv",
+    "verdict.md",
+];
+
+/// The file that the run at work holds a lock on. It stays behind: removing it would let two runs in at once.
+pub(super) const LOCK: &str = ".lock";
+
+/// A folder that this run alone may write to.
 #[derive(Debug, Clone)]
 pub struct ResultsFolder {
     path: PathBuf,
+    _lock: Option<Arc<fs::File>>,
 }
 
 impl ResultsFolder {
-    /// Makes the folder where it is missing, and makes sure now that it can be written to later.
+    /// Makes the folder where it is missing, locks it, and makes sure now that it can be written to later. Results of an
+    /// earlier run are refused unless `force` says otherwise.
     pub fn prepare(path: &Path, force: bool) -> Result<Self, OutputError> {
-        let others = [
-            "episodes.csv.partial",
-            "coverage.csv",
-            "overview.csv",
-            "verdict.md",
-        ];
-        let occupied = RESULT_FILES
-            .iter()
-            .chain(&others)
-            .find(|name| path.join(name).exists());
-        if let (Some(found), false) = (occupied, force) {
-            return Err(OutputError::Occupied {
-                folder: path.to_path_buf(),
-                found: (*found).to_string(),
-            });
+        let unwritable = |error| OutputError::unwritable(path, error);
+        // A run at work is known by its lock, whatever it has written so far; nothing is made for a refusal.
+        if path.join(LOCK).exists() {
+            lock(path)?;
         }
-        fs::create_dir_all(path).map_err(|error| OutputError::unwritable(path, error))?;
+        refuse_occupied(path, force)?;
+        fs::create_dir_all(path).map_err(unwritable)?;
         let folder = Self {
             path: path.to_path_buf(),
+            _lock: lock(path)?.map(Arc::new),
         };
+        // Another run may have come and gone.
+        refuse_occupied(path, force)?;
         let probe = path.join(".writable");
         fs::write(&probe, [])
             .and_then(|()| fs::remove_file(&probe))
-            .map_err(|error| OutputError::unwritable(path, error))?;
+            .map_err(unwritable)?;
         Ok(folder)
     }
 
     /// The first free one of `results/NAME`, `results/NAME-2`, ...
     pub fn prepare_default(name: &str) -> Result<Self, OutputError> {
-        let free = (1..)
-            .map(|i| {
-                if i == 1 {
-                    name.to_string()
-                } else {
-                    format!("{name}-{i}")
-                }
-            })
-            .map(|name| Path::new("results").join(name))
-            .find(|path| !path.exists())
-            .expect("there is always a next number");
-        Self::prepare(&free, false)
+        let results = Path::new("results");
+        let unwritable = |error| OutputError::unwritable(results, error);
+        fs::create_dir_all(results).map_err(unwritable)?;
+        let name = safe_name(name);
+        for number in 1.. {
+            let path = match number {
+                1 => results.join(&name),
+                _ => results.join(format!("{name}-{number}")),
+            };
+            match fs::create_dir(&path) {
+                Ok(()) => return Self::prepare(&path, false),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(OutputError::unwritable(&path, error)),
+            }
+        }
+        unreachable!("there is always a next number")
     }
 
     /// A folder within this one, just as ready.
@@ -75,14 +88,24 @@ impl ResultsFolder {
         Self::prepare(&self.path.join(name), force)
     }
 
+    /// Removes what runs of this program wrote, and nothing else, so that nothing old stands beside what comes.
+    pub fn clear(&self) -> Result<(), OutputError> {
+        clear(&self.path)
+    }
+
     /// Where the folder is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a file of the folder as a whole.
+    /// Writes a file of the folder as a whole; `name` may lie in a folder within.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), OutputError> {
-        write_whole(&self.path.join(name), content)
+        let file = self.path.join(name);
+        if let Some(folder) = file.parent() {
+            let made = fs::create_dir_all(folder);
+            made.map_err(|error| OutputError::unwritable(folder, error))?;
+        }
+        write_whole(&file, content)
     }
 
     /// Writes a CSV file of the folder, line by line.
@@ -96,5 +119,34 @@ impl ResultsFolder {
             file.append(&row)?;
         }
         file.finish()
+    }
+}
+
+fn refuse_occupied(path: &Path, force: bool) -> Result<(), OutputError> {
+    let mut names = RESULT_FILES.iter().chain(&OTHER_FILES);
+    match names.find(|name| path.join(name).exists()) {
+        Some(found) if !force => Err(OutputError::Occupied {
+            folder: path.to_path_buf(),
+            found: (*found).to_string(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Takes the lock of a folder, for as long as the file is open; `None` on file systems that have none.
+pub(super) fn lock(folder: &Path) -> Result<Option<fs::File>, OutputError> {
+    let path = folder.join(LOCK);
+    let mut options = fs::OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| OutputError::unwritable(folder, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Err(OutputError::Busy {
+            folder: folder.to_path_buf(),
+        }),
+        Err(fs::TryLockError::Error(error)) => match error.kind() {
+            std::io::ErrorKind::Unsupported => Ok(None),
+            _ => Err(OutputError::unwritable(&path, error)),
+        },
     }
 }

@@ -4,9 +4,11 @@
 //! sweep; `coverage.csv` of `calibrate`; `values.csv` and the table of sample sizes of `solve`. Numbers are written with the
 //! fewest digits that read back as the same float64. Nothing here computes or draws.
 
+mod clear;
 mod episodes;
 mod file;
 mod folder;
+mod need;
 mod offers;
 mod outcome;
 mod overview;
@@ -19,6 +21,7 @@ mod study_toml;
 pub use episodes::{EpisodesFile, episode_rows};
 pub use file::{GrowingFile, write_whole};
 pub use folder::{RESULT_FILES, ResultsFolder};
+pub use need::disk_needed;
 pub use offers::{Offer, OfferMap};
 pub use outcome::{OptimumByBudget, Setting, value_rows};
 pub use overview::{Overview, OverviewRow, PointResult};
@@ -27,5 +30,5 @@ pub use records::{
     ActionRow, CoverageRow, EpisodeRow, EstimationRow, StepRow, SummaryRow, ValueRow,
 };
 pub use rows::{GrowingRows, Line, Row, Rows, Unaccepted, columns, csv_text};
-pub use run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
+pub use run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 pub use study_toml::StudyText;

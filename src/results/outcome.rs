@@ -6,7 +6,7 @@ use super::ResultsFolder;
 use super::offers::OfferMap;
 use super::read::{PolicyResults, Results};
 use super::records::{ActionRow, CoverageRow, StepRow, SummaryRow, ValueRow};
-use super::run_json::{AdapterTraffic, ByBudget, PolicyRun, Run, Seconds};
+use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 use super::study_toml::StudyText;
 use crate::dp::{Report, ValueTable};
 use crate::error::OutputError;
@@ -30,16 +30,23 @@ impl Results {
         folder: &Path,
         study: &Study,
         text: StudyText,
-        outcome: &Outcome,
+        outcome: Outcome,
         setting: Setting,
     ) -> Self {
-        let policies = outcome.policies.iter().map(policy_results);
-        let policies: Vec<PolicyResults> = policies.collect();
-        let entries = policies.iter().map(|policy| policy.run.clone());
+        let mut run = run(study, &outcome, setting);
+        let reference = outcome.reference();
+        let differences = reference.map(|reference| outcome.excess_over(reference));
+        let policies = outcome.policies.into_iter().map(policy_results);
+        let mut policies: Vec<PolicyResults> = policies.collect();
+        for (policy, difference) in policies.iter_mut().zip(differences.into_iter().flatten()) {
+            policy.run.paired_difference = known(difference.mean);
+            policy.run.paired_standard_error = known(difference.standard_error);
+        }
+        run.policies = policies.iter().map(|policy| policy.run.clone()).collect();
         Self {
             folder: folder.to_path_buf(),
             study: text,
-            run: run(study, outcome, setting, entries.collect()),
+            run,
             policies,
         }
     }
@@ -72,8 +79,8 @@ impl Results {
     }
 }
 
-fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
-    let regret = &policy.regret;
+fn policy_results(policy: PolicyOutcome) -> PolicyResults {
+    let regret = policy.regret;
     let last = regret.cumulative.last();
     let offers = policy.offers.as_ref().map(|map| {
         let mut offers = OfferMap::default();
@@ -85,7 +92,7 @@ fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
     });
     PolicyResults {
         run: PolicyRun {
-            name: policy.name.clone(),
+            name: policy.name,
             mean_reward: known(regret.mean_reward),
             share_of_opt: known(regret.share_of_opt),
             final_regret: last.and_then(|x| known(x.mean)),
@@ -93,9 +100,18 @@ fn policy_results(policy: &PolicyOutcome) -> PolicyResults {
             expected_regret: regret.expected.and_then(|x| known(x.mean)),
             slope: regret.slope.and_then(|x| known(x.mean)),
             slope_standard_error: regret.slope.and_then(|x| known(x.standard_error)),
+            paired_difference: None,
+            paired_standard_error: None,
+            bounds: policy.knowledge.map(|knowledge| BoundsRun {
+                observations: knowledge.observations,
+                mean_width: knowledge.width,
+                vacuous_share: knowledge.vacuous,
+                at_norm_bound: knowledge.at_norm_bound,
+            }),
+            warnings: policy.warnings.clone(),
             seconds: policy.elapsed.as_secs_f64(),
         },
-        cumulative: regret.cumulative.clone(),
+        cumulative: regret.cumulative,
         left: policy.budget_use.left(),
         offers,
     }
@@ -121,7 +137,8 @@ fn action_rows<'m>(
         })
 }
 
-fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyRun>) -> Run {
+/// What there is to say but for the policies.
+fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
     let Setting {
         command,
         report,
@@ -167,7 +184,10 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting, policies: Vec<PolicyR
             bytes_down: traffic.bytes_down,
         }),
         peak_memory_bytes: None,
-        policies,
+        reference: outcome
+            .reference()
+            .map(|reference| outcome.policies[reference].name.clone()),
+        policies: Vec::new(),
         opt_per_episode: known(per_episode(optimum.table.row(0))),
         opt_per_episode_standard_error: estimate.map(|e| per_episode(&e.standard_error)),
         fluid_bound_per_episode: known(per_episode(&optimum.fluid)),
@@ -231,6 +251,7 @@ impl CoverageRow {
             observations: found.observations,
             pairs_covered: found.pairs,
             all_covered: found.all,
+            always_covered: found.always,
             width: found.width,
             error: found.error,
             factor: found.factor,

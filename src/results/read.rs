@@ -1,4 +1,4 @@
-//! A results folder read back and checked: what `simulate --out` wrote, for reports that compare runs.
+//! A results folder read back and checked: what a study wrote, for reports that compare runs.
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,16 @@ pub struct Results {
     pub run: Run,
     /// The policies, in the order of the study.
     pub policies: Vec<PolicyResults>,
+}
+
+impl Results {
+    /// The first `count` policies alone.
+    pub fn first_policies(&self, count: usize) -> Self {
+        let mut first = self.clone();
+        first.policies.truncate(count);
+        first.run.policies.truncate(count);
+        first
+    }
 }
 
 /// One policy of a study.
@@ -83,7 +93,7 @@ fn incomplete(folder: &Path, needed: &str) -> InputError {
     InputError::File {
         file: folder.to_path_buf(),
         message: format!(
-            "{why}: {needed} is missing; accepted: a folder written by `cbwk-gpu simulate --out`"
+            "{why}: {needed} is missing; accepted: the results folder of a finished study"
         ),
     }
 }

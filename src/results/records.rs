@@ -120,6 +120,9 @@ pub struct CoverageRow {
     /// Share of data sets with all pairs inside their intervals at once.
     #[serde(serialize_with = "shortest")]
     pub all_covered: f64,
+    /// Share of data sets with all pairs inside their intervals at this and every earlier time that was looked at.
+    #[serde(serialize_with = "shortest", default)]
+    pub always_covered: f64,
     /// Mean width of the intervals.
     #[serde(serialize_with = "shortest")]
     pub width: f64,
@@ -237,7 +240,8 @@ impl Row for ValueRow {
 impl Row for CoverageRow {
     fn check(&self) -> Result<(), Unaccepted> {
         share("pairs_covered", self.pairs_covered)?;
-        share("all_covered", self.all_covered)
+        share("all_covered", self.all_covered)?;
+        share("always_covered", self.always_covered)
     }
 }
 

@@ -50,6 +50,9 @@ pub struct Run {
     pub gpu: Option<AdapterTraffic>,
     /// The largest resident size of the process, where the system tells.
     pub peak_memory_bytes: Option<u64>,
+    /// The policy that paired differences are taken to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// One entry per policy, in the order of the study.
     pub policies: Vec<PolicyRun>,
     /// Mean of opt_t over the episodes.
@@ -127,12 +130,42 @@ pub struct PolicyRun {
     pub slope: Option<f64>,
     /// Its standard error.
     pub slope_standard_error: Option<f64>,
+    /// Final regret minus that of [`Run::reference`], by replication: the mean of the paired differences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired_difference: Option<f64>,
+    /// Its standard error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired_standard_error: Option<f64>,
+    /// What its oracle knows at the end of the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<BoundsRun>,
+    /// What a reader should know before trusting the policy's figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Wall time of the policy.
     #[serde(default)]
     pub seconds: f64,
 }
 
+/// What an oracle knows at the end of a study, on average over replications.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BoundsRun {
+    /// Observations it rests on.
+    pub observations: f64,
+    /// Mean width of the confidence intervals, over contexts and actions.
+    pub mean_width: f64,
+    /// Share of intervals that say nothing.
+    pub vacuous_share: f64,
+    /// Share of replications whose fitted parameter lies on the boundary of the norm bound.
+    pub at_norm_bound: f64,
+}
+
 impl PolicyRun {
+    /// The paired difference to the reference, where there is one.
+    pub fn paired(&self) -> Option<MeanAndError> {
+        with_error(self.paired_difference, self.paired_standard_error)
+    }
+
     /// The final regret, where there is one.
     pub fn regret(&self) -> Option<MeanAndError> {
         with_error(self.final_regret, self.standard_error)
@@ -239,6 +272,7 @@ mod tests {
             seconds: Seconds::default(),
             gpu: None,
             peak_memory_bytes: Some(1 << 40),
+            reference: Some("clairvoyant".into()),
             policies: vec![PolicyRun {
                 name: "a".into(),
                 mean_reward: Some(0.1 + 0.2),
@@ -248,6 +282,10 @@ mod tests {
                 expected_regret: None,
                 slope: Some(2.0 / 3.0),
                 slope_standard_error: None,
+                paired_difference: Some(20.0),
+                paired_standard_error: None,
+                bounds: None,
+                warnings: vec!["the oracle has learnt nothing".into()],
                 seconds: 0.5,
             }],
             opt_per_episode: Some(1e-300),

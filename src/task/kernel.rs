@@ -91,12 +91,25 @@ impl KernelSpec {
 impl Kernel {
     /// k(x, y).
     pub fn at(&self, x: &[f64], y: &[f64]) -> f64 {
-        let square: f64 = x
-            .iter()
+        self.of_distance_squared(self.distance_squared(x, y))
+    }
+
+    /// r^2, the squared distance after division by the length.
+    pub fn distance_squared(&self, x: &[f64], y: &[f64]) -> f64 {
+        x.iter()
             .zip(y)
             .zip(&self.inverse_length)
             .map(|((x, y), inverse)| ((x - y) * inverse).powi(2))
-            .sum();
+            .sum()
+    }
+
+    /// Whether it is exp(-r^2 / 2).
+    pub fn is_squared_exponential(&self) -> bool {
+        self.shape == Shape::SquaredExponential
+    }
+
+    /// k as a function of r^2.
+    pub fn of_distance_squared(&self, square: f64) -> f64 {
         match &self.shape {
             Shape::SquaredExponential => (-0.5 * square).exp(),
             Shape::HalfInteger { root, polynomial } => {

@@ -1,10 +1,12 @@
 //! Values of a section by type.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Section;
+use crate::config::data_files::checksum_key;
 use crate::config::document::{Item, Node};
 use crate::error::InputError;
+use crate::files::sha256_of_file;
 
 impl<'d> Section<'d> {
     fn as_number(&self, item: &Item, field: &str) -> Result<f64, InputError> {
@@ -232,20 +234,37 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// A required path, taken from the folder of the study file and recorded in full.
+    /// A required path of a data file, taken from the folder of the study file and recorded in full with the file's
+    /// checksum, which must be that of the study where it has one.
     pub fn path(&mut self, key: &'static str) -> Result<PathBuf, InputError> {
         let item = self.require(key, "the path of a file")?;
         let Node::Text(text) = &item.node else {
             return Err(self.wrong(item, &self.field(key), "the path of a file"));
         };
-        let folder = self
-            .document
-            .file()
-            .parent()
-            .unwrap_or(std::path::Path::new(""));
+        let folder = self.document.file().parent().unwrap_or(Path::new(""));
         let path = folder.join(text);
         let full = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         self.record(key, full.to_string_lossy().into_owned());
+        let checksum = sha256_of_file(&path);
+        let checksum = checksum.map_err(|error| InputError::unreadable(&path, &error))?;
+        self.check_checksum(checksum_key(key), &checksum, &path)?;
         Ok(path)
+    }
+
+    fn check_checksum(
+        &mut self,
+        key: &'static str,
+        checksum: &str,
+        file: &Path,
+    ) -> Result<(), InputError> {
+        self.record(key, checksum);
+        match self.find(key) {
+            None => Ok(()),
+            Some(item) if matches!(&item.node, Node::Text(text) if text == checksum) => Ok(()),
+            Some(item) => {
+                let accepted = format!("`{checksum}`, that of {}", file.display());
+                Err(self.wrong(item, &self.field(key), &accepted))
+            }
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The CPU backend: every problem by the strategy that is asked for, or the one that is likely the fastest.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -10,6 +9,7 @@ use super::induction::Setting;
 use super::theta_index::{ThetaIndex, ThetaIndices};
 use super::{Strategy, cost_model, dense, gap_envelope, shared_envelope};
 use crate::dp::problem::evaluate_bounds;
+use crate::dp::stopwatch::Stopwatch;
 use crate::dp::{
     Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Precision, Problem,
     RawTable, Report,
@@ -123,7 +123,7 @@ impl Cpu {
                 let finite = bounds.iter().flatten().all(|x| x.is_finite());
                 finite.then_some(ActionBounds { bounds, by_step })
             }
-            BoundParameters::Ellipsoid { .. } => None,
+            BoundParameters::Ellipsoid(_) => None,
         }
     }
 }
@@ -156,7 +156,7 @@ impl Backend for Cpu {
         if envelopes > 0 {
             *self.used.entry(Strategy::AuctionEnvelope).or_default() += envelopes;
         }
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let mut coefficients = std::mem::take(&mut self.coefficients);
         evaluate_bounds(&others, &mut coefficients);
         let bounds = start.elapsed();

@@ -116,27 +116,27 @@ pub struct Adapters {
 
 impl Adapters {
     /// Looks for adapters; for those of OpenGL only where there are no others.
-    pub fn find() -> Self {
-        let modern = Self::find_modern();
+    pub async fn find_async() -> Self {
+        let modern = Self::find_modern_async().await;
         if modern.found.is_empty() {
-            Self::find_among(Backends::all())
+            Self::find_among(Backends::all()).await
         } else {
             modern
         }
     }
 
     /// Looks for adapters of the modern interfaces only (Vulkan, Metal, Direct3D 12).
-    pub fn find_modern() -> Self {
-        Self::find_among(Backends::PRIMARY)
+    pub async fn find_modern_async() -> Self {
+        Self::find_among(Backends::PRIMARY).await
     }
 
-    fn find_among(apis: Backends) -> Self {
+    async fn find_among(apis: Backends) -> Self {
         let mut descriptor = InstanceDescriptor::new_without_display_handle_from_env();
         if Backends::from_env().is_none() {
             descriptor.backends = apis;
         }
         let instance = Instance::new(descriptor);
-        let adapters = pollster::block_on(instance.enumerate_adapters(Backends::all()));
+        let adapters = instance.enumerate_adapters(Backends::all()).await;
         let mut found: Vec<_> = adapters
             .into_iter()
             .map(|a| (AdapterSummary::of(&a), a))

@@ -1,7 +1,8 @@
 //! Plans whose bounds are evaluated on the adapter, from contexts that stay there.
 
+use super::bindings::{Launch, Part, Slot};
 use super::cut::Cut;
-use super::device::{Device, Launch, Part, Slot};
+use super::device::Device;
 use super::kernel::Shader;
 use super::layout::Upload;
 use super::limits::{Limits, Size};
@@ -19,9 +20,9 @@ impl Gpu {
     /// Plans with bounds evaluated on the adapter. `None` where that cannot be done: an oracle that is not a function of
     /// parameters or whose numbers are beyond 32-bit floats, 64-bit shaders, or samples that do not fit together or are not
     /// made of rows.
-    pub(super) fn plan_resident(
+    pub(super) async fn plan_resident(
         &mut self,
-        requests: &[PlanRequest],
+        requests: &[PlanRequest<'_>],
     ) -> Result<Option<Vec<RawTable>>, BackendError> {
         let parameters: Option<Vec<BoundParameters>> = requests
             .iter()
@@ -44,7 +45,7 @@ impl Gpu {
         }
         let none = Coefficients::default();
         let problems: Vec<Problem> = requests.iter().map(|request| request.with(&none)).collect();
-        let kernel = self.kernel_for(&problems)?;
+        let kernel = self.kernel_for(&problems).await?;
         let sizes: Vec<Size> = problems.iter().map(Size::of).collect();
         if limits::groups(&sizes, kernel, &self.limits).len() > 1 {
             return Ok(None);
@@ -53,8 +54,9 @@ impl Gpu {
         let known = self.resident.take();
         match Resident::update(known, requests, kernel, &self.limits) {
             Some((known, update)) if !cut.moving => {
-                let tables =
-                    self.run_resident(shader, &known, &update, cut, requests, &parameters)?;
+                let tables = self
+                    .run_resident(shader, &known, &update, cut, requests, &parameters)
+                    .await?;
                 self.resident = Some(known);
                 Ok(Some(tables))
             }
@@ -63,13 +65,13 @@ impl Gpu {
     }
 
     /// Brings the adapter up to date, evaluates bounds there and solves.
-    fn run_resident(
+    async fn run_resident(
         &mut self,
         bounds: Shader,
         known: &Resident,
         update: &Update,
         mut cut: Cut,
-        requests: &[PlanRequest],
+        requests: &[PlanRequest<'_>],
         parameters: &[BoundParameters],
     ) -> Result<Vec<RawTable>, BackendError> {
         let none = Coefficients::default();
@@ -87,66 +89,69 @@ impl Gpu {
         let contexts = self.adapter.contexts_per_thread();
         let (limits, poison) = (&self.limits, self.poison);
         let traffic = &mut self.traffic;
-        let bytes = self.device.guarded(|device| {
-            device.compile(append);
-            device.compile(bounds);
-            let mut parts = solve::small_inputs(device, &cut, &upload, limits, traffic);
-            let words = write_resident(device, known, update, limits, traffic);
-            let parameter_bytes =
-                write_sources(device, known, requests, parameters, &cut, limits, traffic);
-            let resident_bytes = 4 * known.sections.end as u64;
-            let coefficient_bytes = 8 * known.pairs() as u64;
-            device.reserve(Slot::Coefficients, coefficient_bytes, limits.buffer_bytes);
-            if poison {
-                solve::poison(device, &cut);
-                device.write(Slot::Coefficients, &vec![0xff; coefficient_bytes as usize]);
-            }
-            let section = |from: usize, to: usize| Part {
-                slot: Slot::Resident,
-                offset: 4 * from as u64,
-                size: 4 * (to - from).max(64) as u64,
-            };
-            let sections = known.sections;
-            parts[Slot::Members as usize] = section(sections.members, sections.costs);
-            parts[Slot::Coefficients as usize] =
-                solve::whole(Slot::Coefficients, coefficient_bytes);
-            parts[Slot::Costs as usize] = section(sections.costs, sections.records);
-            let bound = device.bind(Shader::Bellman(cut.kernel), &parts);
-            let all = solve::whole(Slot::Resident, resident_bytes);
-            let bound_append = (words > 0).then(|| {
-                let size = 8 * (u64::from(words) + 1);
-                device.bind(append, &[solve::whole(Slot::Words, size.max(256)), all])
-            });
-            let source_bytes = (size_of::<Source>() * requests.len()) as u64;
-            let bound_bounds = device.bind(
-                bounds,
-                &[
-                    solve::whole(Slot::Sources, source_bytes.max(256)),
-                    solve::whole(Slot::Parameters, parameter_bytes.max(256)),
-                    all,
-                    solve::whole(Slot::Coefficients, coefficient_bytes),
-                ],
-            );
-            let launch = |shader, bound, groups| Launch {
-                shader,
-                bound,
-                offsets: Vec::new(),
-                groups,
-            };
-            let mut before = Vec::new();
-            if let Some(bound) = &bound_append {
-                before.push(launch(append, bound, [words.div_ceil(THREADS), 1, 1]));
-            }
-            let most = requests
-                .iter()
-                .map(|r| r.sample.len() as u32)
-                .max()
-                .unwrap_or(0);
-            let per_group = bounds.threads() * contexts;
-            let groups = [most.div_ceil(per_group).max(1), 1, requests.len() as u32];
-            before.push(launch(bounds, &bound_bounds, groups));
-            solve::run(device, &cut, &upload, &bound, before, traffic)
-        })?;
+        let bytes = self
+            .device
+            .guarded(async |device: &mut Device| {
+                device.compile(append);
+                device.compile(bounds);
+                let mut parts = solve::small_inputs(device, &cut, &upload, limits, traffic);
+                let words = write_resident(device, known, update, limits, traffic);
+                let parameter_bytes =
+                    write_sources(device, known, requests, parameters, &cut, limits, traffic);
+                let resident_bytes = 4 * known.sections.end as u64;
+                let coefficient_bytes = 8 * known.pairs() as u64;
+                device.reserve(Slot::Coefficients, coefficient_bytes, limits.buffer_bytes);
+                if poison {
+                    solve::poison(device, &cut);
+                    device.write(Slot::Coefficients, &vec![0xff; coefficient_bytes as usize]);
+                }
+                let section = |from: usize, to: usize| Part {
+                    slot: Slot::Resident,
+                    offset: 4 * from as u64,
+                    size: 4 * (to - from).max(64) as u64,
+                };
+                let sections = known.sections;
+                parts[Slot::Members as usize] = section(sections.members, sections.costs);
+                parts[Slot::Coefficients as usize] =
+                    solve::whole(Slot::Coefficients, coefficient_bytes);
+                parts[Slot::Costs as usize] = section(sections.costs, sections.records);
+                let bound = device.bind(Shader::Bellman(cut.kernel), &parts);
+                let all = solve::whole(Slot::Resident, resident_bytes);
+                let bound_append = (words > 0).then(|| {
+                    let size = 8 * (u64::from(words) + 1);
+                    device.bind(append, &[solve::whole(Slot::Words, size.max(256)), all])
+                });
+                let source_bytes = (size_of::<Source>() * requests.len()) as u64;
+                let bound_bounds = device.bind(
+                    bounds,
+                    &[
+                        solve::whole(Slot::Sources, source_bytes.max(256)),
+                        solve::whole(Slot::Parameters, parameter_bytes.max(256)),
+                        all,
+                        solve::whole(Slot::Coefficients, coefficient_bytes),
+                    ],
+                );
+                let launch = |shader, bound, groups| Launch {
+                    shader,
+                    bound,
+                    offsets: Vec::new(),
+                    groups,
+                };
+                let mut before = Vec::new();
+                if let Some(bound) = &bound_append {
+                    before.push(launch(append, bound, [words.div_ceil(THREADS), 1, 1]));
+                }
+                let most = requests
+                    .iter()
+                    .map(|r| r.sample.len() as u32)
+                    .max()
+                    .unwrap_or(0);
+                let per_group = bounds.threads() * contexts;
+                let groups = [most.div_ceil(per_group).max(1), 1, requests.len() as u32];
+                before.push(launch(bounds, &bound_bounds, groups));
+                solve::run(device, &cut, &upload, &bound, before, traffic).await
+            })
+            .await?;
         Ok(solve::tables(&problems, &cut, &bytes))
     }
 }
@@ -201,25 +206,24 @@ fn write_sources(
             first_parameter: numbers.len() as u32,
             by_step: 0,
             scale: 0.0,
+            coupled: 0,
         };
         match parameters {
             BoundParameters::Armed { bounds, by_step } => {
                 source.by_step = u32::from(*by_step);
                 numbers.extend(bounds.iter().flatten().map(|x| *x as f32));
             }
-            BoundParameters::Ellipsoid {
-                link,
-                action_values,
-                mu,
-                factor,
-                scale,
-            } => {
-                source.kind = match link {
-                    Link::Logistic => 1,
-                    Link::Linear => 2,
+            BoundParameters::Ellipsoid(ellipsoid) => {
+                source.kind = match (ellipsoid.link, &ellipsoid.limits) {
+                    (_, Some(_)) => 3,
+                    (Link::Logistic, None) => 1,
+                    (Link::Linear, None) => 2,
                 };
-                source.scale = *scale as f32;
-                let all = action_values.iter().chain(mu).chain(factor);
+                source.scale = ellipsoid.scale as f32;
+                source.coupled = u32::from(ellipsoid.coupled);
+                let all = ellipsoid.action_values.iter().chain(&ellipsoid.mu);
+                let all = all.chain(&ellipsoid.factor);
+                let all = all.chain(ellipsoid.limits.iter().flatten());
                 numbers.extend(all.map(|x| *x as f32));
             }
         }

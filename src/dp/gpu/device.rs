@@ -1,115 +1,41 @@
-//! An open adapter: pipelines by kernel, buffers that only grow, and errors that become values.
+//! An open adapter: pipelines by shader, buffers that only grow, errors that become values, results that are awaited.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use wgpu::{
-    Adapter, BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout,
-    BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingResource, BindingType, Buffer,
-    BufferBinding, BufferBindingType, BufferDescriptor, BufferUsages, ComputePipeline,
+    Adapter, BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindingResource,
+    Buffer, BufferBinding, BufferDescriptor, BufferUsages, ComputePipeline,
     ComputePipelineDescriptor, DeviceDescriptor, ErrorFilter, Features, PipelineLayoutDescriptor,
-    PollError, PollType, Queue, ShaderModuleDescriptor, ShaderSource, ShaderStages,
-    SubmissionIndex,
+    Queue, ShaderModuleDescriptor, ShaderSource, SubmissionIndex,
 };
 
+use super::bindings::{Launch, Part, Slot, bind_layout};
 use super::kernel::Shader;
+use super::promise::promise;
 use crate::dp::BackendError;
-
-/// The buffers of a device. The first eight are in the order of the bellman shaders' bindings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slot {
-    /// Uniforms of the dispatches.
-    Steps,
-    /// Headers of the problems.
-    Headers,
-    /// Ranges of members.
-    Ranges,
-    /// Members.
-    Members,
-    /// Coefficients.
-    Coefficients,
-    /// Costs.
-    Costs,
-    /// The value table.
-    Table,
-    /// Partial sums.
-    Sums,
-    /// For reading back.
-    ReadBack,
-    /// Contexts that stay on the adapter.
-    Resident,
-    /// Words to write into them.
-    Words,
-    /// Where each problem's bounds come from.
-    Sources,
-    /// Fitted parameters.
-    Parameters,
-}
-
-impl Slot {
-    const COUNT: usize = Self::Parameters as usize + 1;
-
-    /// The slots bound by the bellman shaders.
-    pub const BELLMAN: [Self; 8] = [
-        Self::Steps,
-        Self::Headers,
-        Self::Ranges,
-        Self::Members,
-        Self::Coefficients,
-        Self::Costs,
-        Self::Table,
-        Self::Sums,
-    ];
-}
-
-/// A part of a buffer to bind.
-#[derive(Debug, Clone, Copy)]
-pub struct Part {
-    /// The buffer.
-    pub slot: Slot,
-    /// First byte.
-    pub offset: u64,
-    /// Bytes.
-    pub size: u64,
-}
-
-/// One dispatch: what to run, on what, and how often.
-#[derive(Debug)]
-pub struct Launch<'a> {
-    /// The shader.
-    pub shader: Shader,
-    /// Its buffers.
-    pub bound: &'a BindGroup,
-    /// Offsets of the parts that move.
-    pub offsets: Vec<u32>,
-    /// Workgroups.
-    pub groups: [u32; 3],
-}
-
-/// How a binding is used.
-#[derive(Clone, Copy)]
-enum Use {
-    Uniform,
-    Read,
-    MovingRead,
-    Write,
-}
-
-/// The bindings of each shader; the bellman shaders share theirs.
-fn uses(shader: Shader) -> &'static [Use] {
-    use Use::{MovingRead, Read, Uniform, Write};
-    match shader {
-        Shader::Bellman(_) => &[
-            Uniform, Read, Read, MovingRead, MovingRead, MovingRead, Write, Write,
-        ],
-        Shader::Append { .. } => &[Read, Write],
-        Shader::Bounds { .. } => &[Read, Read, Read, Write],
-    }
-}
 
 /// What a device has lost, once it has.
 type Loss = Arc<Mutex<Option<String>>>;
+
+/// What is being awaited: a submission, and how long it may take. Where nobody else drives the device, whoever runs the
+/// future has to wait for it.
+#[derive(Debug, Clone, Default)]
+pub struct Awaited(Arc<Mutex<Option<(SubmissionIndex, Duration)>>>);
+
+impl Awaited {
+    fn set(&self, index: SubmissionIndex, patience: Duration) {
+        let mut awaited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *awaited = Some((index, patience));
+    }
+
+    /// What has come to be awaited since the last call.
+    pub fn take(&self) -> Option<(SubmissionIndex, Duration)> {
+        let mut awaited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        awaited.take()
+    }
+}
 
 /// An adapter that has been opened for computing.
 #[derive(Debug)]
@@ -119,11 +45,12 @@ pub struct Device {
     pipelines: HashMap<Shader, (BindGroupLayout, ComputePipeline)>,
     buffers: Vec<Option<Buffer>>,
     loss: Loss,
+    awaited: Awaited,
 }
 
 impl Device {
     /// Opens an adapter, with 64-bit shaders if asked for.
-    pub fn open(adapter: &Adapter, f64: bool) -> Result<Self, BackendError> {
+    pub async fn open(adapter: &Adapter, f64: bool) -> Result<Self, BackendError> {
         let features = if f64 {
             Features::SHADER_F64
         } else {
@@ -135,7 +62,7 @@ impl Device {
             required_limits: adapter.limits(),
             ..DeviceDescriptor::default()
         };
-        let opened = pollster::block_on(adapter.request_device(&descriptor));
+        let opened = adapter.request_device(&descriptor).await;
         let (device, queue) = opened.map_err(|error| BackendError::Unavailable {
             backend: "gpu".into(),
             reason: one_line(&error.to_string()),
@@ -160,19 +87,26 @@ impl Device {
             pipelines: HashMap::new(),
             buffers: vec![None; Slot::COUNT],
             loss,
+            awaited: Awaited::default(),
         })
     }
 
+    /// The device itself and what is awaited of it, for whoever drives it.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn handle(&self) -> (wgpu::Device, Awaited) {
+        (self.device.clone(), self.awaited.clone())
+    }
+
     /// Runs work whose errors come back as values: out of memory and validation errors, or the loss of the device.
-    pub fn guarded<T>(
+    pub async fn guarded<T>(
         &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, BackendError>,
+        work: impl AsyncFnOnce(&mut Self) -> Result<T, BackendError>,
     ) -> Result<T, BackendError> {
         let memory = self.device.push_error_scope(ErrorFilter::OutOfMemory);
         let validation = self.device.push_error_scope(ErrorFilter::Validation);
-        let result = work(self);
-        let validation = pollster::block_on(validation.pop());
-        let memory = pollster::block_on(memory.pop());
+        let result = work(self).await;
+        let validation = validation.pop().await;
+        let memory = memory.pop().await;
         if let Some(reason) = self.loss() {
             return Err(BackendError::Lost { reason });
         }
@@ -312,25 +246,28 @@ impl Device {
     }
 
     /// Copies the first bytes of a buffer back to the host.
-    pub fn read(&self, slot: Slot, size: u64, timeout: Duration) -> Result<Vec<u8>, BackendError> {
+    pub async fn read(
+        &mut self,
+        slot: Slot,
+        size: u64,
+        patience: Duration,
+    ) -> Result<Vec<u8>, BackendError> {
         let mut encoder = self
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let back = self.buffer(Slot::ReadBack);
-        encoder.copy_buffer_to_buffer(self.buffer(slot), 0, back, 0, size);
+        // Out of its slot while it is mapped: should nobody wait for the end, the next read takes a new one.
+        let back = self.buffers[Slot::ReadBack as usize]
+            .take()
+            .expect("reserved before use");
+        encoder.copy_buffer_to_buffer(self.buffer(slot), 0, &back, 0, size);
         let index = self.queue.submit([encoder.finish()]);
-        let outcome = Arc::new(Mutex::new(None));
-        let mapped = Arc::clone(&outcome);
+        let (keep, mapped) = promise();
         back.map_async(wgpu::MapMode::Read, 0..size, move |result| {
-            *mapped.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            keep.keep(result);
         });
-        self.wait(index, timeout)?;
-        let outcome = outcome
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        self.awaited.set(index, patience);
         let lost = |reason: String| BackendError::Lost { reason };
-        match outcome {
+        match mapped.await {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(lost(one_line(&error.to_string()))),
             None => return Err(lost("the result was never handed over".into())),
@@ -340,24 +277,22 @@ impl Device {
             .map_err(|error| lost(one_line(&error.to_string())))?
             .to_vec();
         back.unmap();
+        self.buffers[Slot::ReadBack as usize] = Some(back);
         Ok(bytes)
     }
 
     /// Waits for a submission.
-    pub fn wait(&self, index: SubmissionIndex, timeout: Duration) -> Result<(), BackendError> {
-        let poll = self.device.poll(PollType::Wait {
-            submission_index: Some(index),
-            timeout: Some(timeout),
-        });
-        match poll {
-            Ok(_) => Ok(()),
-            Err(PollError::Timeout) => Err(BackendError::Timeout {
-                seconds: timeout.as_secs_f64(),
-            }),
-            Err(error) => Err(BackendError::Lost {
-                reason: one_line(&error.to_string()),
-            }),
-        }
+    pub async fn finish(
+        &self,
+        index: SubmissionIndex,
+        patience: Duration,
+    ) -> Result<(), BackendError> {
+        let (keep, done) = promise();
+        self.queue.on_submitted_work_done(move || keep.keep(()));
+        self.awaited.set(index, patience);
+        done.await.ok_or_else(|| BackendError::Lost {
+            reason: "the work was never finished".into(),
+        })
     }
 
     /// Ends the device, as a driver reset would.
@@ -366,29 +301,7 @@ impl Device {
     }
 }
 
-fn bind_layout(device: &wgpu::Device, shader: Shader) -> BindGroupLayout {
-    let entry = |(binding, usage): (usize, &Use)| BindGroupLayoutEntry {
-        binding: binding as u32,
-        visibility: ShaderStages::COMPUTE,
-        ty: BindingType::Buffer {
-            ty: match usage {
-                Use::Uniform => BufferBindingType::Uniform,
-                Use::Read | Use::MovingRead => BufferBindingType::Storage { read_only: true },
-                Use::Write => BufferBindingType::Storage { read_only: false },
-            },
-            has_dynamic_offset: matches!(usage, Use::Uniform | Use::MovingRead),
-            min_binding_size: None,
-        },
-        count: None,
-    };
-    let entries: Vec<BindGroupLayoutEntry> = uses(shader).iter().enumerate().map(entry).collect();
-    device.create_bind_group_layout(&BindGroupLayoutDescriptor {
-        label: Some(shader.entry_point()),
-        entries: &entries,
-    })
-}
-
 /// A driver's message without its line breaks.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

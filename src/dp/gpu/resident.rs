@@ -2,8 +2,8 @@
 //! words, and a plan then needs no more than the oracle's fitted parameters.
 //!
 //! All resident data are words of one buffer with four sections: members (entry, weight), costs, records (step,
-//! features) and offers (reward, place among the actions sorted by cost). Each sample has room in each section; when one outgrows its room, everything is
-//! laid out anew with twice the room.
+//! features) and offers (reward, place among the actions sorted by cost). Each sample has a region in each section; when one
+//! outgrows its region, everything is laid out anew with regions twice as large.
 
 use super::cut::Place;
 use super::kernel::Kernel;
@@ -35,20 +35,20 @@ pub struct Sections {
 #[derive(Debug)]
 pub struct Resident {
     kernel: Kernel,
-    rooms: Vec<Room>,
+    regions: Vec<Region>,
     /// Where the sections begin.
     pub sections: Sections,
 }
 
-/// The room of one sample and how much of it is used.
+/// The region of one sample and how much of it is used.
 #[derive(Debug, Clone)]
-struct Room {
+struct Region {
     id: u64,
     reward_scale: f64,
     entries: usize,
     arrivals: usize,
-    entry_room: usize,
-    place_room: usize,
+    entry_capacity: usize,
+    place_capacity: usize,
     first_entry: usize,
     first_pair: usize,
     first_record: usize,
@@ -74,15 +74,15 @@ impl Resident {
     ) -> Option<(Self, Update)> {
         if let Some(mut known) = known
             && known.kernel == kernel
-            && known.rooms.len() == requests.len()
+            && known.regions.len() == requests.len()
             && known
-                .rooms
+                .regions
                 .iter()
                 .zip(requests)
-                .all(|(room, request)| room.holds(request))
+                .all(|(region, request)| region.holds(request))
         {
             let mut words = Vec::new();
-            known.write_news(requests, &mut |place, word| {
+            known.write_new(requests, &mut |place, word| {
                 words.push([place as u32, word]);
             });
             if words.len() <= MOST_WORDS {
@@ -95,36 +95,36 @@ impl Resident {
             return None;
         }
         let mut image = vec![0; fresh.sections.end];
-        fresh.write_news(requests, &mut |place, word| image[place] = word);
+        fresh.write_new(requests, &mut |place, word| image[place] = word);
         Some((fresh, Update::Everything(image)))
     }
 
     fn lay_out(requests: &[PlanRequest], kernel: Kernel) -> Self {
         let (mut entries, mut pairs, mut records, mut members) = (0, 0, 0, 0);
-        let rooms: Vec<Room> = requests
+        let regions: Vec<Region> = requests
             .iter()
             .map(|request| {
                 let sample = request.sample;
                 let longest = (0..sample.horizon())
                     .map(|h| sample.step(h).entries.len())
                     .max();
-                let room = Room {
+                let region = Region {
                     id: sample.id(),
                     reward_scale: reward_scale(request),
                     entries: 0,
                     arrivals: 0,
-                    entry_room: (2 * sample.len()).max(64),
-                    place_room: (2 * longest.unwrap_or(0)).max(16),
+                    entry_capacity: (2 * sample.len()).max(64),
+                    place_capacity: (2 * longest.unwrap_or(0)).max(16),
                     first_entry: entries,
                     first_pair: pairs,
                     first_record: records,
                     first_member: members,
                 };
-                entries += room.entry_room;
-                pairs += room.entry_room * sample.actions();
-                records += room.entry_room * (sample.dimension() + 1);
-                members += room.place_room * sample.horizon();
-                room
+                entries += region.entry_capacity;
+                pairs += region.entry_capacity * sample.actions();
+                records += region.entry_capacity * (sample.dimension() + 1);
+                members += region.place_capacity * sample.horizon();
+                region
             })
             .collect();
         let aligned = |words: usize| words.next_multiple_of(ALIGN);
@@ -134,7 +134,7 @@ impl Resident {
         let offers = records_start + aligned(records);
         Self {
             kernel,
-            rooms,
+            regions,
             sections: Sections {
                 members: 0,
                 costs,
@@ -145,45 +145,45 @@ impl Resident {
         }
     }
 
-    /// Pairs that there is room for.
+    /// Pairs that fit.
     pub fn pairs(&self) -> usize {
         (self.sections.end - self.sections.offers) / 2
     }
 
     /// Hands over the words of all entries and members that are new or changed.
-    fn write_news(&mut self, requests: &[PlanRequest], write: &mut dyn FnMut(usize, u32)) {
+    fn write_new(&mut self, requests: &[PlanRequest], write: &mut dyn FnMut(usize, u32)) {
         let Self {
             kernel,
-            rooms,
+            regions,
             sections,
         } = self;
-        for (room, request) in rooms.iter_mut().zip(requests) {
+        for (region, request) in regions.iter_mut().zip(requests) {
             let sample = request.sample;
-            for entry in room.entries..sample.len() {
-                room.write_entry(*kernel, sections, sample, entry, write);
+            for entry in region.entries..sample.len() {
+                region.write_entry(*kernel, sections, sample, entry, write);
             }
-            for arrival in &sample.arrivals()[room.arrivals..] {
+            for arrival in &sample.arrivals()[region.arrivals..] {
                 let (step, place) = (arrival.step as usize, arrival.place as usize);
                 let weight = sample.step(step).weights[place] as f32;
-                let first = 2 * (room.first_member + step * room.place_room + place);
+                let first = 2 * (region.first_member + step * region.place_capacity + place);
                 write(sections.members + first, arrival.entry);
                 write(sections.members + first + 1, weight.to_bits());
             }
-            room.entries = sample.len();
-            room.arrivals = sample.arrivals().len();
+            region.entries = sample.len();
+            region.arrivals = sample.arrivals().len();
         }
     }
 
     /// Where a problem's coefficients and costs are, for its header; the rest of the place is as planned.
     pub fn place(&self, i: usize, planned: Place) -> Place {
-        let room = &self.rooms[i];
+        let region = &self.regions[i];
         let first_cost = if self.kernel.is_narrow() {
-            room.first_entry
+            region.first_entry
         } else {
-            room.first_pair
+            region.first_pair
         };
         Place {
-            first_pair: room.first_pair as u32,
+            first_pair: region.first_pair as u32,
             first_cost: first_cost as u32,
             ..planned
         }
@@ -191,8 +191,8 @@ impl Resident {
 
     /// (first, count) of the members of every step of a problem.
     pub fn members(&self, i: usize, sample: &ContextSample) -> Vec<[u32; 2]> {
-        let room = &self.rooms[i];
-        let first = |step| (room.first_member + step * room.place_room) as u32;
+        let region = &self.regions[i];
+        let first = |step| (region.first_member + step * region.place_capacity) as u32;
         let steps = 0..sample.horizon();
         steps
             .map(|h| [first(h), sample.step(h).entries.len() as u32])
@@ -201,11 +201,11 @@ impl Resident {
 
     /// First word of a problem's records and of its offers.
     pub fn records_and_offers(&self, i: usize) -> [u32; 2] {
-        let room = &self.rooms[i];
-        let records = self.sections.records + room.first_record;
+        let region = &self.regions[i];
+        let records = self.sections.records + region.first_record;
         [
             records as u32,
-            (self.sections.offers + 2 * room.first_pair) as u32,
+            (self.sections.offers + 2 * region.first_pair) as u32,
         ]
     }
 }
@@ -215,8 +215,8 @@ fn reward_scale(request: &PlanRequest) -> f64 {
     request.reward_max.max(f64::MIN_POSITIVE)
 }
 
-impl Room {
-    /// Whether the room is this sample's and large enough for it as it is now.
+impl Region {
+    /// Whether the region is this sample's and large enough for it as it is now.
     fn holds(&self, request: &PlanRequest) -> bool {
         let sample = request.sample;
         let longest = (0..sample.horizon())
@@ -224,8 +224,8 @@ impl Room {
             .max();
         self.id == sample.id()
             && self.reward_scale == reward_scale(request)
-            && sample.len() <= self.entry_room
-            && longest.unwrap_or(0) <= self.place_room
+            && sample.len() <= self.entry_capacity
+            && longest.unwrap_or(0) <= self.place_capacity
     }
 
     fn write_entry(

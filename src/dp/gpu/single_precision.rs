@@ -3,7 +3,7 @@
 //! CPU.
 
 use super::fixed_point::GAIN_LIMIT;
-use crate::dp::{BoundParameters, ContextSample, Link, PlanRequest};
+use crate::dp::{BoundParameters, ContextSample, EllipsoidParameters, Link, PlanRequest};
 
 /// What a bound may be off.
 const TOLERANCE: f64 = 1e-6;
@@ -22,40 +22,23 @@ pub fn is_enough(request: &PlanRequest, parameters: &BoundParameters) -> bool {
     }
     match parameters {
         BoundParameters::Armed { bounds, .. } => bounds.iter().flatten().all(|x| x.is_finite()),
-        BoundParameters::Ellipsoid {
-            link,
-            action_values,
-            mu,
-            factor,
-            scale,
-        } => {
-            let ellipsoid = Ellipsoid {
-                link: *link,
-                action_values,
-                mu,
-                factor,
-                scale: *scale,
-            };
+        BoundParameters::Ellipsoid(parameters) => {
+            let ellipsoid = Ellipsoid(parameters);
             ellipsoid.fits(sample) && ellipsoid.agrees(sample)
         }
     }
 }
 
-/// f(phi.mu) +- scale * |factor phi| with phi = (theta, action value).
-struct Ellipsoid<'a> {
-    link: Link,
-    action_values: &'a [f64],
-    mu: &'a [f64],
-    factor: &'a [f64],
-    scale: f64,
-}
+/// The bounds as the shader computes them.
+struct Ellipsoid<'a>(&'a EllipsoidParameters);
 
 impl Ellipsoid<'_> {
     /// Whether no product or sum of the shader overflows on any context of the sample.
     fn fits(&self, sample: &ContextSample) -> bool {
         let mut largest = sample.largest_features().to_vec();
         largest.push(
-            self.action_values
+            self.0
+                .action_values
                 .iter()
                 .fold(0.0, |most: f64, x| most.max(x.abs())),
         );
@@ -63,12 +46,15 @@ impl Ellipsoid<'_> {
             let terms = row.iter().zip(&largest);
             terms.map(|(x, most)| x.abs() * most).sum()
         };
-        let numbers = largest.iter().chain(self.mu).chain(self.factor);
-        let mut terms = numbers.map(|x| x.abs()).fold(self.scale, f64::max);
-        terms = terms.max(sum_of_terms(self.mu));
+        let numbers = largest.iter().chain(&self.0.mu).chain(&self.0.factor);
+        let mut terms = numbers.map(|x| x.abs()).fold(self.0.scale, f64::max);
+        terms = terms.max(sum_of_terms(&self.0.mu));
         for i in 0..largest.len() {
-            let row = &self.factor[i * (i + 1) / 2..][..=i];
-            terms = terms.max(sum_of_terms(row) * self.scale.max(1.0));
+            let row = &self.0.factor[i * (i + 1) / 2..][..=i];
+            terms = terms.max(sum_of_terms(row) * self.0.scale.max(1.0));
+        }
+        if let Some(limits) = &self.0.limits {
+            terms = terms.max(sum_of_terms(limits));
         }
         // Subnormal numbers are no trouble here: they are bounds of zero to any tolerance that matters.
         terms <= LARGEST_TERM
@@ -79,7 +65,7 @@ impl Ellipsoid<'_> {
         let stride = sample.len().div_ceil(COMPARED).max(1);
         (0..sample.len()).step_by(stride).all(|entry| {
             let theta = sample.context(entry).features;
-            self.action_values.iter().all(|&value| {
+            self.0.action_values.iter().all(|&value| {
                 let short = self.bounds(theta, value, |x| f64::from(x as f32));
                 let long = self.bounds(theta, value, |x| x);
                 let off = |i: usize| (short[i] - long[i]).abs();
@@ -97,14 +83,23 @@ impl Ellipsoid<'_> {
         };
         let mut square = 0.0;
         for i in 0..=theta.len() {
-            let along = product(&self.factor[i * (i + 1) / 2..][..=i]);
+            let along = product(&self.0.factor[i * (i + 1) / 2..][..=i]);
             square = round(square + round(along * along));
         }
-        let mut estimate = product(self.mu);
-        if self.link == Link::Logistic {
-            estimate = round(1.0 / round(1.0 + round((-estimate).exp())));
+        let sigmoid = |x: f64| round(1.0 / round(1.0 + round((-x).exp())));
+        let utility = product(&self.0.mu);
+        let radius = round(round(self.0.scale) * round(square.sqrt()));
+        let around = |x: f64| [round(x + radius), round(x - radius)];
+        if let Some(limits) = &self.0.limits {
+            let terms = limits.iter().zip(phi()).map(|(s, x)| round(round(*s) * x));
+            let square = terms.fold(0.0, |sum, term| round(sum + round(term * term)));
+            let limit = round(square.sqrt());
+            return around(utility).map(|x| sigmoid(x.clamp(-limit, limit)));
         }
-        let radius = round(round(self.scale) * round(square.sqrt()));
-        [estimate + radius, estimate - radius].map(|x| round(x).clamp(0.0, 1.0))
+        let estimate = match self.0.link {
+            Link::Logistic => sigmoid(utility),
+            Link::Linear => utility,
+        };
+        around(estimate).map(|x| x.clamp(0.0, 1.0))
     }
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use wgpu::BindGroup;
 
+use super::bindings::{Launch, Part, Slot};
 use super::cut::Cut;
-use super::device::{Device, Launch, Part, Slot};
+use super::device::Device;
 use super::fixed_point::FixedPoint;
 use super::kernel::Shader;
 use super::layout::Upload;
@@ -115,8 +116,8 @@ pub fn write(
 }
 
 /// Launches `before`, then all steps, and reads the table back.
-pub fn run<'a>(
-    device: &Device,
+pub async fn run<'a>(
+    device: &mut Device,
     cut: &Cut,
     upload: &Upload,
     bound: &'a BindGroup,
@@ -150,10 +151,12 @@ pub fn run<'a>(
         let index = device.submit(before.by_ref().chain(steps));
         first += count;
         if first < upload.dispatches.len() {
-            device.wait(index, patience(work))?;
+            device.finish(index, patience(work)).await?;
         }
     }
-    let bytes = device.read(Slot::Table, cut.table_bytes(), patience(work))?;
+    let bytes = device
+        .read(Slot::Table, cut.table_bytes(), patience(work))
+        .await?;
     traffic.bytes_down += bytes.len() as u64;
     Ok(bytes)
 }

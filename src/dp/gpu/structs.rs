@@ -106,7 +106,7 @@ pub struct Member64 {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 pub struct Source {
-    /// 0 armed, 1 an ellipsoid with the logistic link, 2 with the linear link.
+    /// 0 armed, 1 an ellipsoid with the logistic link, 2 with the linear link, 3 with the bonus inside the logistic one.
     pub kind: u32,
     /// Contexts so far.
     pub entries: u32,
@@ -122,4 +122,6 @@ pub struct Source {
     pub by_step: u32,
     /// Ellipsoid: multiplies the norm.
     pub scale: f32,
+    /// Ellipsoid: 1 where lcb := ucb.
+    pub coupled: u32,
 }

@@ -55,12 +55,12 @@ pub fn check(fitted: &Fitted) -> Vec<ActionCheck> {
     let of_action = |action: usize| {
         let mut by_episode = vec![0.0; data.episode_count];
         let (mut model, mut correction, mut weights, mut squares) = (0.0, 0.0, 0.0, 0.0_f64);
-        for i in 0..data.len() {
+        for (i, offered) in offered.iter().enumerate() {
             let episode = data.episodes[i] as usize;
             let rho = models[folds.of(episode)].rho(data.theta(i), action);
             model += rho / n;
             if data.actions[i] as usize == action {
-                let weight = 1.0 / offered[i];
+                let weight = 1.0 / offered;
                 let residual = weight * (data.labels[i] - rho) / n;
                 correction += residual;
                 by_episode[episode] += residual;

@@ -41,7 +41,7 @@ impl Folds {
     /// Ten folds of `episodes` episodes (fewer where there are fewer episodes), drawn from a fixed stream.
     pub fn new(episodes: usize) -> Self {
         let mut order: Vec<usize> = (0..episodes).collect();
-        order.shuffle(&mut ChaCha8Rng::seed_from_u64(0x666f_6c64_73));
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(0x0066_6f6c_6473));
         let count = FOLDS.min(episodes.max(1));
         let mut of_episode = vec![0; episodes];
         for (place, episode) in order.into_iter().enumerate() {

@@ -138,7 +138,7 @@ impl Columns {
         match self.kind {
             ModelKind::Categories => names.extend(values.iter().map(|v| format!("{action}={v}"))),
             ModelKind::Interactions => {
-                names.extend(x.iter().map(|name| format!("{action} x {name}")))
+                names.extend(x.iter().map(|name| format!("{action} x {name}")));
             }
             _ => {}
         }

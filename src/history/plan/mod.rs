@@ -125,7 +125,7 @@ impl OfferPlan {
     fn oracle(&self) -> &dyn Oracle {
         match &self.beliefs {
             Beliefs::Estimates(known) => known,
-            Beliefs::Learner(learner) => learner.oracle(),
+            Beliefs::Learner(learner) => learner.beliefs(),
         }
     }
 
@@ -182,7 +182,7 @@ impl OfferPlan {
         let estimates = self.estimates(features);
         let mut bounds = vec![Bounds::UNKNOWN; self.task.actions()];
         if let Beliefs::Learner(learner) = &self.beliefs {
-            learner.oracle().interval(&context, &mut bounds);
+            learner.beliefs().interval(&context, &mut bounds);
         }
         let of_action = |(i, estimate): (usize, &f64)| {
             let (lower, upper) = match self.beliefs {

@@ -54,12 +54,15 @@ function budgetChart() {
 function finalTable() {
   const slopes = data.series.some((s) => s.slope !== null);
   const heads = ["Policy", "Final regret", "± 3 s.e.", "s.e.", "Share of opt", "Reward per episode"];
+  const paired = data.series.some((s) => s.paired !== null && s.paired !== undefined);
+  if (paired) heads.push("Over the clairvoyant", "± 3 s.e. of the pairs");
   if (slopes) heads.push("Slope, last half");
   const rows = data.series.map((s, i) => ({ s, i })).sort((a, b) => a.s.mean.at(-1) - b.s.mean.at(-1));
   const all = (value) => rows.map(({ s }) => value(s));
   const band = (error) => error === null ? null : data.band * error;
   const columns = [column(all((s) => s.mean.at(-1))), column(all((s) => band(s.error.at(-1)))),
     column(all((s) => s.error.at(-1))), all((s) => percent(s.share_of_opt)), column(all((s) => s.mean_reward))];
+  if (paired) columns.push(column(all((s) => s.paired ?? null)), column(all((s) => band(s.paired_error ?? null))));
   const slope = (s) => s.slope === null ? "–"
     : s.slope.toFixed(2) + (s.slope_error === null ? "" : ` ± ${(data.band * s.slope_error).toFixed(2)}`);
   if (slopes) columns.push(all(slope));
@@ -73,6 +76,11 @@ function finalTable() {
   shown.listeners.push(mark);
   byId("final-note").textContent = slopes
     ? "Slope of log regret against log episode over the last half: 1 is linear growth, 0.5 that of a square root." : "";
+}
+
+function warnings() {
+  const lines = data.series.flatMap((s) => (s.warnings ?? []).map((text) => el("p", { class: "warning" }, `${s.name}: ${text}`)));
+  byId("warnings").append(...lines);
 }
 
 function settings() {
@@ -142,6 +150,7 @@ subtitle();
 chips();
 regretChart();
 finalTable();
+warnings();
 budgetChart();
 heatMaps();
 settings();

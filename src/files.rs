@@ -1,0 +1,88 @@
+//! What studies and results both need of files: names that are safe everywhere, and checksums.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+/// Bytes that a name may have; file systems allow 255, and numbers are put behind names that are taken.
+const NAME_BYTES: usize = 200;
+
+/// A text as the name of one file or folder: nothing that leads elsewhere, hides it, or is forbidden on some system.
+pub fn safe_name(text: &str) -> String {
+    let forbidden = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
+    let name: String = text
+        .chars()
+        .map(|c| if forbidden(c) { '-' } else { c })
+        .collect();
+    let name = name.trim_start_matches(|c: char| ".- ".contains(c));
+    let name = shortened(name).trim_end_matches(['.', ' ']);
+    match name {
+        "" => "study".into(),
+        name => name.into(),
+    }
+}
+
+/// As much of a name as file systems take.
+pub fn shortened(name: &str) -> &str {
+    let fits = |end: &usize| *end <= NAME_BYTES;
+    let ends = name.char_indices().map(|(i, c)| i + c.len_utf8());
+    &name[..ends.take_while(fits).last().unwrap_or(0)]
+}
+
+/// The SHA-256 of a file, in hexadecimal digits as `sha256sum` prints them.
+pub fn sha256_of_file(file: &Path) -> io::Result<String> {
+    let mut file = std::fs::File::open(file)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(digits(&hasher.finalize())),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+}
+
+/// The same of bytes.
+pub fn sha256(bytes: &[u8]) -> String {
+    digits(&Sha256::digest(bytes))
+}
+
+fn digits(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_where_they_are_put() {
+        for (text, expected) in [
+            ("paper-auction, K = 4", "paper-auction, K = 4"),
+            ("../../x", "x"),
+            ("/tmp/x", "tmp-x"),
+            ("C:\\x", "C--x"),
+            ("..", "study"),
+            ("", "study"),
+            (".hidden", "hidden"),
+            ("größe 語", "größe 語"),
+            ("a\nb\u{7}", "a-b-"),
+            ("x...", "x"),
+        ] {
+            assert_eq!(safe_name(text), expected, "{text:?}");
+        }
+        assert_eq!(safe_name(&"語".repeat(100)).len(), 198);
+    }
+
+    /// FIPS 180-2, appendix B.1.
+    #[test]
+    fn the_checksum_is_sha_256() {
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256(b"abc"), expected);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("abc");
+        std::fs::write(&file, "abc").unwrap();
+        assert_eq!(sha256_of_file(&file).unwrap(), expected);
+    }
+}

@@ -1,0 +1,200 @@
+//! Columns of the posterior, several side by side. A column z = L^-1 k(phi) belongs to one pair (context, action) and gains
+//! an entry with every row of L; eight of them are computed at a time, one in each lane of the machine.
+//!
+//! Entry n is ( k(phi_n, phi) - sum_{i<n} L_ni z_i ) / L_nn. Where row n repeats the pair of an earlier row m, L_ni = L_mi for
+//! i < m, and what entry m was made from, k - sum_{i<m} L_mi z_i = L_mm z_m, stands for the kernel and the first m terms.
+
+use super::lanes::{LANES, Lanes, TOGETHER, new_entry, row_products};
+use super::sigmoids::exps_of_negative;
+use crate::task::Kernel;
+
+/// Rows of L that a panel is extended by at a time, while its entries are in cache.
+const BLOCK: usize = 16;
+
+/// L with L L' = K + noise, row by row, and L^-1 y.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Factor {
+    /// phi of every row, flat.
+    inputs: Vec<f64>,
+    /// The rows of L; row n ends with its diagonal. Entries that are not summed are 0 here.
+    rows: Vec<Vec<f64>>,
+    /// The last row before it with the same pair, where there is one.
+    repeats: Vec<Option<usize>>,
+    /// L^-1 y.
+    whitened: Vec<f64>,
+}
+
+impl Factor {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Appends the row of a pair whose column is complete, with its (mean) label and noise variance; `repeats` is the last
+    /// row of the same pair. Returns the square of the new diagonal entry: what of the label's variance the rows before do
+    /// not explain.
+    pub fn append(
+        &mut self,
+        panel: &Panel,
+        lane: usize,
+        label: f64,
+        noise: f64,
+        repeats: Option<usize>,
+    ) -> f64 {
+        debug_assert_eq!(panel.z.len(), self.len());
+        let unexplained = noise + (1.0 - panel.explained[lane]).max(0.0);
+        let diagonal = unexplained.sqrt();
+        let mut row: Vec<f64> = panel.z.iter().map(|entries| entries[lane]).collect();
+        row.push(diagonal);
+        row[..repeats.unwrap_or(0)].fill(0.0);
+        self.rows.push(row);
+        self.whitened.push((label - panel.mean[lane]) / diagonal);
+        self.inputs.extend_from_slice(panel.phi(lane));
+        self.repeats.push(repeats);
+        unexplained
+    }
+
+    /// Where the sum of row n begins.
+    fn start(&self, n: usize) -> usize {
+        self.repeats[n].unwrap_or(0)
+    }
+}
+
+/// The columns of up to eight pairs, all of one length.
+#[derive(Debug, Clone)]
+pub(super) struct Panel {
+    dimension: usize,
+    /// phi of the pairs, flat; fewer than eight are allowed.
+    phi: Vec<f64>,
+    /// z_n of all pairs, by n.
+    z: Vec<Lanes>,
+    /// z . (L^-1 y).
+    mean: Lanes,
+    /// |z|^2.
+    explained: Lanes,
+}
+
+impl Panel {
+    /// No pairs yet, `dimension` features each.
+    pub fn new(dimension: usize) -> Self {
+        Self {
+            dimension,
+            phi: Vec::new(),
+            z: Vec::new(),
+            mean: [0.0; LANES],
+            explained: [0.0; LANES],
+        }
+    }
+
+    /// Number of pairs.
+    pub fn pairs(&self) -> usize {
+        self.phi.len() / self.dimension
+    }
+
+    /// Whether there is no room for another pair.
+    pub fn is_full(&self) -> bool {
+        self.pairs() == LANES
+    }
+
+    fn phi(&self, lane: usize) -> &[f64] {
+        &self.phi[lane * self.dimension..(lane + 1) * self.dimension]
+    }
+
+    /// Takes in a pair, in a panel without entries.
+    pub fn push(&mut self, phi: &[f64]) {
+        debug_assert!(self.z.is_empty() && !self.is_full());
+        self.phi.extend_from_slice(phi);
+    }
+
+    /// Takes in a lane of another panel of the same length (or any, where this one has no pairs yet).
+    pub fn push_lane(&mut self, from: &Self, lane: usize) {
+        let to = self.pairs();
+        if to == 0 {
+            self.z = vec![[0.0; LANES]; from.z.len()];
+        }
+        debug_assert!(self.z.len() == from.z.len() && to < LANES);
+        self.phi.extend_from_slice(from.phi(lane));
+        for (mine, theirs) in self.z.iter_mut().zip(&from.z) {
+            mine[to] = theirs[lane];
+        }
+        self.mean[to] = from.mean[lane];
+        self.explained[to] = from.explained[lane];
+    }
+
+    /// Forgets all entries.
+    pub fn reset(&mut self) {
+        self.z.clear();
+        self.mean = [0.0; LANES];
+        self.explained = [0.0; LANES];
+    }
+
+    /// Mean of the posterior (not clipped) and its deviation.
+    pub fn moments(&self, lane: usize) -> (f64, f64) {
+        let deviation = (1.0 - self.explained[lane]).max(0.0).sqrt();
+        (self.mean[lane], deviation)
+    }
+
+    /// Forward substitution from where the columns end.
+    pub fn extend(&mut self, factor: &Factor, kernel: &Kernel) {
+        while self.z.len() < factor.len() {
+            let first = self.z.len();
+            let end = (first + BLOCK).min(factor.len());
+            // Rows whose sums begin at about the same entry go together.
+            let mut order: [usize; BLOCK] = std::array::from_fn(|i| first + i);
+            let order = &mut order[..end - first];
+            order.sort_unstable_by_key(|n| (factor.start(*n), *n));
+            let mut products = [[0.0; LANES]; BLOCK];
+            for four in order.chunks(TOGETHER) {
+                let start = factor.start(four[0]).min(first);
+                let row = |i: usize| &factor.rows[four[i.min(four.len() - 1)]][start..first];
+                let rows = [row(0), row(1), row(2), row(3)];
+                let sums = row_products(rows, &self.z[start..]);
+                for (n, sum) in four.iter().zip(sums) {
+                    products[n - first] = sum;
+                }
+            }
+            for (n, product) in (first..end).zip(products) {
+                self.append(factor, kernel, n, first, product);
+            }
+        }
+    }
+
+    /// Entry n, given the part of its sum that comes before `first`.
+    fn append(&mut self, factor: &Factor, kernel: &Kernel, n: usize, first: usize, sum: Lanes) {
+        let row = &factor.rows[n];
+        let mut rest = [0.0; LANES];
+        match factor.repeats[n] {
+            Some(m) => {
+                let diagonal = factor.rows[m][m];
+                rest = self.z[m].map(|z| diagonal * z);
+            }
+            None => {
+                let d = self.dimension;
+                let input = &factor.inputs[n * d..(n + 1) * d];
+                for (rest, phi) in rest.iter_mut().zip(self.phi.chunks_exact(d)) {
+                    *rest = kernel.distance_squared(input, phi);
+                }
+                covariances(kernel, &mut rest);
+            }
+        }
+        let (mean, explained) = (&mut self.mean, &mut self.explained);
+        let entry = new_entry(&self.z[first..], &row[first..], &sum, &rest);
+        let whitened = factor.whitened[n];
+        for lane in 0..LANES {
+            mean[lane] += entry[lane] * whitened;
+            explained[lane] += entry[lane] * entry[lane];
+        }
+        self.z.push(entry);
+    }
+}
+
+/// k of squared distances.
+fn covariances(kernel: &Kernel, squares: &mut Lanes) {
+    if kernel.is_squared_exponential() {
+        squares.iter_mut().for_each(|square| *square *= -0.5);
+        exps_of_negative(squares);
+    } else {
+        let k = |square: &mut f64| *square = kernel.of_distance_squared(*square);
+        squares.iter_mut().for_each(k);
+    }
+}
