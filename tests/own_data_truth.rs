@@ -136,10 +136,14 @@ fn a_plan_from_twenty_thousand_rows_is_within_two_percent_of_the_optimum() {
     }
 }
 
-/// How often the interval covers the true uplift of the plan over a fixed price. Two hundred worlds, 250 episodes of some 9
-/// arrivals each, 200 draws and 5 splits (`OWN_DATA_WORLDS=200 cargo test --release --test own_data_truth -- --nocapture`):
-/// see the table at the end of this file. Here a few worlds with fewer draws: 20 of them miss more than 5 times in less
-/// than 1 of 1000 cases where coverage is 95%.
+/// How often the interval covers the true uplift of the plan over a fixed price. In 200 worlds with 250 episodes of some 9
+/// arrivals each, 200 draws and 5 splits: 187 covered (93.5%), 7 intervals below the truth, 6 above. That is
+///
+/// ```text
+/// OWN_DATA_WORLDS=200 cargo test --release --test own_data_truth -- --nocapture      (23 minutes of a busy machine)
+/// ```
+///
+/// Here are a few worlds with fewer draws: where coverage is 93.5%, 20 of them miss more than 5 times in less than 1 of 500 cases.
 #[test]
 fn intervals_cover_the_true_uplift() {
     let (worlds, resampling) = effort(20);
@@ -163,8 +167,8 @@ fn intervals_cover_the_true_uplift() {
 }
 
 /// Stock never runs out and taste is the same for all: one price is the best for everybody, and no plan can beat it. The
-/// interval may lie above 0 in 2.5% of worlds; the plan's own expectation, which flatters itself, is above the price's in
-/// nearly all.
+/// interval may lie above 0 in 2.5% of worlds; of 200 (as above) none did, while the plan's own expectation, which flatters
+/// itself, was above the price's in 155.
 #[test]
 fn no_uplift_is_found_where_there_is_none() {
     let (worlds, resampling) = effort(20);

@@ -81,6 +81,11 @@ impl ModelFile {
             100.0 * self.offers_explained,
             self.action
         );
+        let _ = writeln!(
+            text,
+            "norm bound of the learner's oracle: {} (twice the norm fitted here, so its guarantee is practical, not formal)",
+            self.norm_bound
+        );
         for warning in &self.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }

@@ -149,15 +149,20 @@ fn category(name: &str, column: &ColumnSurvey) -> Column {
     }
 }
 
+/// The only feature that an auction may have.
+pub fn the_feature<'l>(file: &RawFile, layout: &'l Layout) -> Result<&'l String, InputError> {
+    match &layout.features[..] {
+        [(_, name)] => Ok(name),
+        others => Err(file.whole_file(format!(
+            "found {} columns that may describe an auction; accepted: one feature, the value of winning in the unit of the bids",
+            others.len()
+        ))),
+    }
+}
+
 /// The context of an auction is the private value itself, in the unit of the bids.
 fn private_value(file: &RawFile, layout: &Layout, survey: &Survey) -> Result<Decision, InputError> {
-    let [(_, name)] = &layout.features[..] else {
-        let message = format!(
-            "found {} columns that may describe an auction; accepted: one feature, the value of winning in the unit of the bids",
-            layout.features.len()
-        );
-        return Err(file.whole_file(message));
-    };
+    let name = the_feature(file, layout)?;
     let column = &survey.columns[0];
     if let Some((line, text)) = &column.first_text {
         let message =

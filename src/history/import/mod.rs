@@ -20,7 +20,7 @@ use super::clock::Clock;
 use super::task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
 use crate::error::{InputError, Invalid, OutputError};
 use crate::task::HORIZON_LIMIT;
-use columns::{Decision, decide, with_stray_texts};
+use columns::{Decision, decide, the_feature, with_stray_texts};
 use row::Layout;
 use rules::Rules;
 use source::RawFile;
@@ -98,7 +98,8 @@ impl Import {
             }
         }
         if spec.kind == OfferKind::Auction {
-            rules.required = (0..layout.features.len().min(1)).collect();
+            the_feature(&file, &layout)?;
+            rules.required = vec![0];
         }
         let mut survey = Survey::of(&file, &layout, &rules)?;
         let stray = with_stray_texts(&survey, &layout, spec);

@@ -143,6 +143,11 @@ impl RawFile {
             .flexible(true)
             .buffer_capacity(1 << 18)
             .from_reader(file);
+        // The header is read before the first record's line is asked for.
+        if self.has_header {
+            let header = reader.byte_headers();
+            header.map_err(|error| self.at(1, error.to_string()))?;
+        }
         let mut record = StringRecord::new();
         let width = self.names.len();
         loop {
@@ -159,8 +164,7 @@ impl RawFile {
                     }
                 }
                 Err(error) => match error.kind() {
-                    csv::ErrorKind::Utf8 { pos, .. } => {
-                        let line = pos.as_ref().map_or(line, csv::Position::line);
+                    csv::ErrorKind::Utf8 { .. } => {
                         take(
                             line,
                             Err("found bytes that are not UTF-8; accepted: UTF-8".into()),

@@ -32,12 +32,19 @@ function picture(host, options) {
       shape("text", { class: "name", "text-anchor": "middle",
         transform: `translate(13 ${(frame.top + frame.bottom) / 2}) rotate(-90)` }, options.y.name)));
   }
-  let width = 0;
+  drawnAtEveryWidth(host, draw);
+}
+
+/** Draws now, and again whenever the width changes: in a frame of its own, because drawing may change widths too. */
+function drawnAtEveryWidth(host, draw) {
+  draw();
+  let width = Math.round(host.clientWidth);
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
-    if (now !== width) { width = now; draw(); }
+    if (now === width) return;
+    width = now;
+    requestAnimationFrame(draw);
   }).observe(host);
-  draw();
 }
 
 /** A dot, with its interval where it has one, and its words for those who point at it. */

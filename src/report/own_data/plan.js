@@ -147,12 +147,7 @@ function map() {
     go(now.step + move[0], now.budget + move[1]);
   }
 
-  let width = 0;
-  new ResizeObserver(([entry]) => {
-    const size = Math.round(entry.contentRect.width);
-    if (size !== width) { width = size; draw(); }
-  }).observe(host);
-  draw();
+  drawnAtEveryWidth(host, draw);
   return { draw };
 }
 
