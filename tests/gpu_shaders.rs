@@ -188,7 +188,8 @@ fn the_source_of_bounds_has_the_same_layout_on_both_sides() {
             first_pair,
             first_parameter,
             by_step,
-            scale
+            scale,
+            coupled
         ]
     );
 }
