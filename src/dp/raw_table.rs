@@ -29,7 +29,7 @@ impl Precision {
     }
 }
 
-/// u_hat[h][b] before any check, h in 1..=H (0-based inside), b in 0..=budget_max. A value that the backend's own numbers
+/// `u_hat[h][b]` before any check, h in 1..=H (0-based inside), b in 0..=budget_max. A value that the backend's own numbers
 /// could not hold is infinite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawTable {

@@ -1,4 +1,4 @@
-//! The value-to-go table u_hat[h][b], h in 1..=H+1, b in 0..=budget_max (0-based h inside), and the one way a backend's
+//! The value-to-go table `u_hat[h][b]`, h in 1..=H+1, b in 0..=budget_max (0-based h inside), and the one way a backend's
 //! numbers become one.
 
 use thiserror::Error;
