@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         log: None,
         oracle: OracleSpec::Armed { radius_scale: 1.0 },
     };
-    let settings = LearnerSpec::PAPER.check("own", world.task(), 0)?;
+    let settings = LearnerSpec::PAPER.check("own", world.task(), Wilson::default().facts(), 0)?;
     let own = move |setting: &Setting, start: Start| -> Box<dyn Policy> {
         let (task, oracle) = (Arc::clone(&setting.task), Box::new(Wilson::default()));
         Box::new(settings.learner(task, oracle, setting.delta, start.choices))
@@ -77,6 +77,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         delta: 0.1,
         optimum_rows: 1000,
         expected: false,
+        trace: false,
+        reference: None,
     };
     let outcome = experiment::run(&study, &mut Cpu::default(), &mut ())?;
     for policy in &outcome.policies {

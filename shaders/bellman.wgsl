@@ -1,34 +1,12 @@
 // One step of Optimistic-DP for a batch of problems, costs 1 to COSTS.
 //
-// Gaps of costs above the budget are huge, and lcb is never 0, so that infeasible actions lose by themselves. `costs` has
-// one word per entry: byte c counts its actions with cost at most c + 1. Actions are sorted by cost.
+// `costs` has one word per entry: byte c counts its actions with cost at most c + 1. Actions are sorted by cost.
 //
 // The constants below are set by the host for the problem and the adapter.
 
 const TILE_VECTORS = 8u;
 const COSTS = 4u;
 const THREADS = 64u;
-
-const TILE = 4u * TILE_VECTORS;
-const HALO = COSTS;
-alias Tile = array<vec4<f32>, TILE_VECTORS>;
-const HUGE = 1e30;
-
-// gap(cost) for the j-th four budgets of the tile.
-fn gaps(problem: Problem, first_budget: u32, j: u32, cost: u32) -> vec4<f32> {
-    let i = COSTS + 4u * j;
-    let above = vec4<u32>(values[i], values[i + 1u], values[i + 2u], values[i + 3u]);
-    let k = i - cost;
-    let below = vec4<u32>(values[k], values[k + 1u], values[k + 2u], values[k + 3u]);
-    let difference = vec4<f32>(select(vec4<u32>(), above - below, above >= below));
-    let budget = vec4<u32>(first_budget + 4u * j) + vec4<u32>(0u, 1u, 2u, 3u);
-    return select(vec4<f32>(HUGE), difference * problem.value_of_unit, budget >= vec4<u32>(cost));
-}
-
-// max(x, y) of numbers, without the care for NaN that makes max() slow on some adapters.
-fn better(x: vec4<f32>, y: vec4<f32>) -> vec4<f32> {
-    return select(x, y, y > x);
-}
 
 // Raises `best` to the actions first..last, which all have the cost of `gap`: four at a time, then one by one.
 fn consider(best: ptr<function, Tile>, gap: ptr<function, Tile>, first: u32, last: u32) {

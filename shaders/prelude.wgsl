@@ -1,6 +1,6 @@
 // What the bellman shaders share. The host puts it in front of each of them; they say what a number is (Real), a table word
-// (Word), a pair's coefficients (Offer), a problem and a member, and how large tiles and workgroups are (TILE, HALO,
-// THREADS).
+// (Word), a pair's coefficients (Offer), a problem and a member, how large tiles and workgroups are (TILE, HALO, THREADS),
+// and what is bound in places 3 to 5.
 //
 // A step of Optimistic-DP for a batch of problems: a workgroup takes a tile of budgets, a piece of the contexts and one
 // problem. It first folds the partial sums of the step before into the value table (so that every step is one dispatch),
@@ -23,9 +23,6 @@ struct Step {
 @group(0) @binding(0) var<uniform> step: Step;
 @group(0) @binding(1) var<storage, read> problems: array<Problem>;
 @group(0) @binding(2) var<storage, read> ranges: array<vec2<u32>>;
-@group(0) @binding(3) var<storage, read> members: array<Member>;
-@group(0) @binding(4) var<storage, read> coefficients: array<Offer>;
-@group(0) @binding(5) var<storage, read> costs: array<u32>;
 @group(0) @binding(6) var<storage, read_write> table: array<Word>;
 @group(0) @binding(7) var<storage, read_write> sums: array<Real>;
 

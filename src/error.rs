@@ -58,6 +58,15 @@ pub fn shown(x: f64) -> String {
     }
 }
 
+/// A text on one line of a terminal, whatever is in it.
+pub fn printable(text: &str) -> String {
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_default().collect(),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 /// An input file or option that cannot be used (layer: study). Always one line, always exit code 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InputError {

@@ -1,5 +1,6 @@
 //! What studies and results both need of files: names that are safe everywhere, and checksums.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -30,9 +31,37 @@ pub fn shortened(name: &str) -> &str {
     &name[..ends.take_while(fits).last().unwrap_or(0)]
 }
 
+/// The largest study, model or table that is read into memory as a whole, in bytes.
+const TEXT_LIMIT: u64 = 1 << 30;
+
+/// Opens a file for reading. Devices are refused: some never end.
+pub fn open(file: &Path) -> io::Result<File> {
+    let opened = File::open(file)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = opened.metadata()?.file_type();
+        if kind.is_char_device() || kind.is_block_device() {
+            return Err(io::Error::other("a device, not a file"));
+        }
+    }
+    Ok(opened)
+}
+
+/// A file as text, up to a size that no sensible file has.
+pub fn read_text(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut source = open(file)?.take(TEXT_LIMIT + 1);
+    source.read_to_string(&mut text)?;
+    match text.len() as u64 > TEXT_LIMIT {
+        true => Err(io::Error::other("larger than 1 GiB")),
+        false => Ok(text),
+    }
+}
+
 /// The SHA-256 of a file, in hexadecimal digits as `sha256sum` prints them.
 pub fn sha256_of_file(file: &Path) -> io::Result<String> {
-    let mut file = std::fs::File::open(file)?;
+    let mut file = open(file)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -73,6 +102,15 @@ mod tests {
             assert_eq!(safe_name(text), expected, "{text:?}");
         }
         assert_eq!(safe_name(&"語".repeat(100)).len(), 198);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_never_ends_is_not_read() {
+        for device in ["/dev/zero", "/dev/null"] {
+            let error = read_text(Path::new(device)).unwrap_err();
+            assert_eq!(error.to_string(), "a device, not a file");
+        }
     }
 
     /// FIPS 180-2, appendix B.1.

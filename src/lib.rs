@@ -33,6 +33,8 @@
 //!
 //! # What to read next
 //!
+//! Users of the program find every command, key and file in the [`guide`].
+//!
 //! What a decision maker knows is a [`task`], what is true a [`world`], what was written [`results`]; no learner sees a world.
 //!
 //! ```text
@@ -63,6 +65,7 @@ pub mod error;
 pub mod experiment;
 pub mod files;
 pub mod fluid;
+pub mod guide;
 pub mod history;
 pub mod learner;
 pub mod oracle;
@@ -70,6 +73,10 @@ pub mod policy;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod results;
+#[cfg(feature = "report")]
+pub mod runs;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod statistics;
 pub mod task;
 pub mod world;

@@ -160,8 +160,8 @@ fn logistic_mixture() {
         conversion: "kind = \"logistic\"\nweights = [1.6, 0.05, -1.5]",
         oracle: "kind = \"logistic\", bounds = \"mixture\"",
         sides: Sides::Both,
-        observations: 300,
-        narrow: 0.4,
+        observations: 150,
+        narrow: 0.35,
     }
     .check();
 }

@@ -42,7 +42,9 @@ fn simulate_without_arguments_runs_the_papers_auction() {
         "mean reward",
         "of opt",
         "final regret",
-        "slope (s.e.)",
+        "expected regret",
+        "over clairvoyant",
+        "slope +- 3 s.e.",
         "seconds",
     ] {
         assert!(table.contains(word), "{word} is missing from\n{table}");

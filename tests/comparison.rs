@@ -54,7 +54,8 @@ fn a_sweep_has_a_folder_per_point_and_an_overview() {
     let overview = read(&out, "overview.csv");
     let header = "point,budget.value,policies.mimic-opt-dp.alpha,policy,final_regret,standard_error,expected_regret";
     assert!(overview.starts_with(header), "{overview}");
-    assert_eq!(overview.lines().count(), 1 + 4 * 2);
+    // `random` runs once for each budget: alpha is none of its settings.
+    assert_eq!(overview.lines().count(), 1 + 4 + 2);
     // A point is a study like any other, and its figures are those of the overview.
     for (value, alpha) in [(1, 0.5), (1, 0.25), (3, 0.5), (3, 0.25)] {
         let point = out.join(format!("value={value},alpha={alpha}"));
@@ -259,6 +260,11 @@ fn reproduce_runs_both_panels_and_judges_them() {
     for k in [2, 3] {
         let figure = read(&out, &format!("figure-K{k}.svg"));
         assert!(figure.contains("paper-auction, K =") && figure.contains("paper-pricing, K ="));
+        // The paper's names in the paper's figure.
+        for name in ["Mimic-Opt-DP", "SquareCBwK", "Logistic-UCB1"] {
+            assert!(figure.contains(name), "{name}");
+        }
+        assert!(out.join(format!("figure-K{k}.png")).is_file());
         let study = read(&out.join(format!("auction-K{k}")), "study.toml");
         assert!(study.contains("episodes = 12") && study.contains("logistic-ucb1"));
         let run: Value =

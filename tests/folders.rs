@@ -114,7 +114,7 @@ fn a_second_run_does_not_get_the_folder_of_the_first() {
     let folder = tempdir().unwrap();
     let run = ["simulate", "--out", "o", "--quiet", "--policy", "random"];
     let long = [&run[..], &["--episodes", "200000", "--replications", "64"]].concat();
-    let mut first = long_run(folder.path(), &long, "o/episodes.csv.partial");
+    let mut first = long_run(folder.path(), &long, "o/records.jsonl");
     for more in [&[][..], &["--force"]] {
         let message = refusal(folder.path(), &[&run[..], more].concat());
         let expected = "o: another run is writing to this folder";
@@ -267,6 +267,8 @@ fn force_removes_what_an_earlier_run_wrote() {
         "episodes.csv",
         "figures/regret.svg",
         "mine=too/notes.txt",
+        "policies.csv",
+        "regret.png",
         "regret.svg",
         "run.json",
         "seed=1/notes.txt",
@@ -330,11 +332,11 @@ fn an_end_that_was_asked_for_says_what_is_kept() {
     let many = ["--replications", "3000", "--threads", "1", "--quiet"];
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let args = [&["simulate", "--out", signal], &long[..], &many].concat();
-        let partial = format!("{signal}/episodes.csv.partial");
-        let child = long_run(folder.path(), &args, &partial);
+        let records = format!("{signal}/records.jsonl");
+        let child = long_run(folder.path(), &args, &records);
         // At least one wave, so that there is something to keep.
         let start = Instant::now();
-        while fs::metadata(folder.path().join(&partial)).unwrap().len() < 100_000 {
+        while fs::metadata(folder.path().join(&records)).unwrap().len() < 100_000 {
             assert!(
                 start.elapsed() < Duration::from_secs(60),
                 "no wave is finished"
@@ -348,29 +350,18 @@ fn an_end_that_was_asked_for_says_what_is_kept() {
             message.starts_with(&format!("stopped by SIG{signal}: ")),
             "{message}"
         );
-        let expected = format!("of 6000 replications are finished and kept in {partial}\n");
-        assert!(message.ends_with(&expected), "{message}");
+        let expected = format!("of 6000 replications are finished in {signal}, the others saved");
+        assert!(message.contains(&expected), "{message}");
+        assert!(message.ends_with(" --resume\n"), "{message}");
         let kept: usize = message.split(' ').nth(3).unwrap().parse().unwrap();
-        let lines = read(folder.path().join(&partial)).lines().count();
-        assert!(kept > 0 && lines == 1 + 3000 * kept, "{kept} and {lines}");
+        let lines = read(folder.path().join(&records));
+        let lines = lines.lines().filter(|line| line.contains("{\"record\":"));
+        assert!(kept > 0 && lines.count() == kept, "{kept}");
     }
-    // Before anything is finished nothing is kept, and the folder is free again.
-    let args = ["simulate", "--out", "n", "--episodes", "100000", "--quiet"];
-    let child = long_run(folder.path(), &args, "n/episodes.csv.partial");
-    let output = child.ended_by("INT");
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{message}");
-    assert!(message.contains("nothing is kept"), "{message}");
-    assert!(!folder.path().join("n/episodes.csv.partial").exists());
-    let small = [
-        "simulate",
-        "--out",
-        "n",
-        "--episodes",
-        "2",
-        "--replications",
-        "2",
-        "--quiet",
-    ];
-    cbwk_ok(folder.path(), &small);
+    // A folder under way is not overwritten unasked, and the refusal says how to go on.
+    let small = ["--episodes", "2", "--replications", "2", "--quiet"];
+    let start = [&["simulate", "--out", "INT"][..], &small].concat();
+    let message = refusal(folder.path(), &start);
+    assert!(message.contains("add --resume to go on"), "{message}");
+    cbwk_ok(folder.path(), &[&start[..], &["--force"]].concat());
 }

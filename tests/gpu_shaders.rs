@@ -13,7 +13,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 fn kernels() -> Vec<Kernel> {
     let mut kernels = Vec::new();
     for threads in [8, 64] {
-        for tile_vectors in [2, 8] {
+        for tile_vectors in [2, 3, 4, 8] {
             for costs in [1, 4] {
                 kernels.push(Kernel::Narrow {
                     tile_vectors,
@@ -32,11 +32,27 @@ fn kernels() -> Vec<Kernel> {
 }
 
 fn shaders() -> Vec<Shader> {
-    let others = [(1, 1), (4, 2), (64, 16)]
+    let others = [(1, 1, false), (4, 2, true), (64, 16, true)]
         .into_iter()
-        .flat_map(|(actions, dimension)| {
-            let bounds = Shader::bounds(actions, dimension, 32).expect("within its limits");
-            [Shader::Append { threads: 64 }, bounds]
+        .flat_map(|(actions, dimension, inside)| {
+            let bounds = Shader::bounds(actions, dimension, inside, 32).expect("within its limits");
+            let plan = |tile_vectors, costs| Shader::Plan {
+                kernel: Kernel::Narrow {
+                    tile_vectors,
+                    costs,
+                    threads: 64,
+                },
+                actions: actions as u32,
+                dimension: dimension as u32,
+                inside,
+                auction: dimension == 1,
+            };
+            [
+                Shader::Append { threads: 64 },
+                bounds,
+                plan(8, 1),
+                plan(4, 4),
+            ]
         });
     kernels()
         .into_iter()
@@ -55,13 +71,31 @@ fn validated(name: &str, source: &str) -> naga::Module {
     module
 }
 
+/// For `tests/compile_shaders`, which gives every variant to other compilers: WGSL and SPIR-V in the folder that
+/// CBWK_SHADERS_OUT names.
+fn write_out(number: usize, entry_point: &str, source: &str, module: &naga::Module) {
+    let Some(folder) = std::env::var_os("CBWK_SHADERS_OUT") else {
+        return;
+    };
+    let file = |kind: &str| Path::new(&folder).join(format!("{entry_point}.{number:02}.{kind}"));
+    fs::write(file("wgsl"), source).unwrap();
+    let info = Validator::new(ValidationFlags::all(), Capabilities::FLOAT64).validate(module);
+    let options = naga::back::spv::Options {
+        lang_version: (1, 3),
+        ..Default::default()
+    };
+    let words = naga::back::spv::write_vec(module, &info.unwrap(), &options, None).unwrap();
+    fs::write(file("spv"), bytemuck::cast_slice::<u32, u8>(&words)).unwrap();
+}
+
 /// A file with an entry point is named after it and is compiled as it stands behind what it shares with others; a file
 /// without one is shared, by two shaders at least.
 #[test]
 fn every_shader_is_valid_and_named_after_its_entry_point() {
     let mut used = BTreeSet::new();
-    for shader in shaders() {
+    for (number, shader) in shaders().into_iter().enumerate() {
         let module = validated(shader.entry_point(), &shader.source());
+        write_out(number, shader.entry_point(), &shader.source(), &module);
         let entry_points = module.entry_points.iter().map(|e| e.name.as_str());
         assert_eq!(entry_points.collect::<Vec<_>>(), [shader.entry_point()]);
         assert_eq!(
@@ -174,7 +208,7 @@ fn structs_have_the_same_layout_on_both_sides() {
 
 #[test]
 fn the_source_of_bounds_has_the_same_layout_on_both_sides() {
-    let shader = Shader::bounds(4, 2, 4).unwrap();
+    let shader = Shader::bounds(4, 2, true, 4).unwrap();
     let module = validated("bounds", &shader.source());
     assert_same_layout!(
         module,
@@ -189,7 +223,8 @@ fn the_source_of_bounds_has_the_same_layout_on_both_sides() {
             first_parameter,
             by_step,
             scale,
-            coupled
+            coupled,
+            first_reward
         ]
     );
 }

@@ -1,5 +1,6 @@
 //! Mimic-Opt-DP, step by step, against an independent implementation in NumPy on the same contexts and luck; and whole
-//! studies against its statistics.
+//! studies against its statistics. `python3 tests/traces.py` is such an implementation, written from the paper alone, and
+//! prints the figures of the traces; `--studies 200` those of the studies (other random numbers than those recorded here).
 
 mod common;
 

@@ -158,9 +158,9 @@ fn a_state_that_lost_a_field_does_not_come_back_the_same() {
     }
     let mut state = serde_json::to_value(learner.save()).unwrap();
     // Without the start of Newton's iteration the next fit has other bits: the state must hold it.
-    let start = state["policy"]["oracle"].as_array().unwrap().clone();
+    let start = state["policy"]["fit"]["oracle"].as_array().unwrap().clone();
     assert!(start.iter().any(|x| x.as_f64() != Some(0.0)));
-    state["policy"]["oracle"] = serde_json::json!([]);
+    state["policy"]["fit"]["oracle"] = serde_json::json!([]);
     let state: LearnerState = serde_json::from_value(state).unwrap();
     let task = Task::clone(study.world.task());
     let oracle = oracle_of(&task, "paper-pricing");

@@ -37,7 +37,7 @@ fn three_kinds(
             true => rho * 0.5,
             false => rho + (1.0 - rho) * rng.random::<f64>(),
         };
-        let reward = sample.rewards()[pair];
+        let reward = sample.reward(pair / actions, pair % actions + 1);
         for (kind, (ucb, lcb)) in kinds.iter_mut().zip([(rho, rho), (ucb, ucb), (ucb, lcb)]) {
             (kind.gain[pair], kind.lcb[pair]) = Coefficients::of(ucb, lcb, reward);
         }

@@ -104,7 +104,7 @@ fn mistakes_in_a_raw_file() {
     let cases = [
         ("day,hour", "date,hour", "raw.csv:1: found no column `day` in `date,hour,when,age,price,bought,stock` (nearest: `date`)"),
         ("price,bought", "price,price", "raw.csv:1: found column `price` twice"),
-        ("day,hour,when,age", "day,hour,when,", "raw.csv:1: found column `` twice or without a name"),
+        ("day,hour,when,age", "day,hour,age,age", "raw.csv:1: found column `age` twice; accepted: a name of its own for every column of features"),
         ("\nd0,1,", "\n,1,", "raw.csv:2: column `day`: found ``; accepted: an episode's name in every row"),
         ("\nd0,1,", "\nd0,0,", "raw.csv:2: column `hour`: found `0`; accepted: a step, a whole number from 1"),
         ("\nd0,1,", "\nd0,one,", "raw.csv:2: column `hour`: found `one`"),

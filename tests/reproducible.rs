@@ -9,8 +9,8 @@ use cbwk_gpu::results::RESULT_FILES;
 use common::cbwk_ok;
 use tempfile::tempdir;
 
-fn read(folder: &Path, name: &str) -> String {
-    fs::read_to_string(folder.join(name)).unwrap()
+fn read(folder: &Path, name: &str) -> Vec<u8> {
+    fs::read(folder.join(name)).unwrap()
 }
 
 /// The resolved study reproduces the run; threads and repetition do not change a byte.

@@ -9,6 +9,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("files", &[]),
     ("statistics", &[]),
+    ("guide", &[]),
     ("task", &[]),
     ("dp", &["task"]),
     ("oracle", &["task", "dp"]),
@@ -26,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["task", "dp", "oracle", "policy", "learner", "results"],
     ),
     ("report", &["results", "history"]),
+    ("serve", &["learner"]),
     (
         "config",
         &[
@@ -33,21 +35,28 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "dp",
             "oracle",
             "policy",
+            "learner",
             "world",
             "experiment",
             "history",
             "results",
         ],
     ),
+    ("runs", &["dp", "experiment", "results", "report", "config"]),
 ];
 
 /// Crates and the only places that may name them.
 const BELONGS_TO: &[(&str, &[&str])] = &[
     ("wgpu::", &["dp/gpu/"]),
+    ("axum::", &["serve/"]),
+    ("tokio::", &["serve/"]),
     ("clap::", &["cli/"]),
+    ("clap_complete::", &["cli/"]),
+    ("clap_mangen::", &["cli/"]),
     ("anyhow::", &["cli/"]),
     ("indicatif::", &["cli/"]),
     ("toml::", &["config/", "results/study_toml.rs"]),
+    ("parquet::", &["results/episodes/"]),
     ("println!", &["cli/"]),
 ];
 

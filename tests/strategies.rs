@@ -92,7 +92,7 @@ fn gap_and_shared_envelopes_equal_the_dense_solver() {
     let mut rng = rng(62);
     let mut worst: f64 = 0.0;
     for case in 0..150 {
-        let instance = random_pricing(&mut rng);
+        let instance = random_pricing(&mut rng, 3000);
         let rows = instance.contexts().draw_rows(&mut rng, 60);
         let law = instance.law_sample(false).unwrap();
         let rows = ContextSample::of_rows(instance.task(), &rows, false);
@@ -179,7 +179,7 @@ fn the_comparison_can_fail() {
     assert_eq!(refused.unwrap_err(), strategy.refused());
 }
 
-/// A sample appended to row by row plans as one made of all rows at once: the sums are those of the same thetas.
+/// A sample appended to row by row plans as the dense solver does, however often it was planned with in between.
 #[test]
 fn samples_that_grow_stay_sorted() {
     let mut rng = rng(64);
@@ -194,6 +194,8 @@ fn samples_that_grow_stay_sorted() {
     let source = ActionBounds::random(&mut rng, 10, 2, false);
     let mut sample = ContextSample::new(instance.task(), false);
     let rows = instance.contexts().draw_rows(&mut rng, 3000);
+    // One that has followed the sample from the start, and one that meets it for the first time: the same bits.
+    let mut following = forced(Strategy::AuctionEnvelope);
     for row in 0..rows.len() {
         let episode = EpisodeContexts::of_row(&rows, row, instance.task().support());
         sample.append(instance.task(), episode.iter());
@@ -206,10 +208,42 @@ fn samples_that_grow_stay_sorted() {
             budget_max: 15,
             reward_max: instance.task().reward_max(),
         };
-        let mine = forced(Strategy::AuctionEnvelope).plan(&[request]).unwrap();
+        let mine = following.plan(&[request]).unwrap();
+        let fresh = forced(Strategy::AuctionEnvelope).plan(&[request]).unwrap();
+        assert!(mine.tables == fresh.tables, "{row} rows");
         let reference = Dense.plan(&[request]).unwrap();
         let off = relative(&mine.tables[0], &reference.tables[0]);
         assert!(off <= TOLERANCE, "{row} rows: {off:e} off");
+    }
+}
+
+/// Contexts that are added with weights of their own between plans are seen as well.
+#[test]
+fn weights_added_between_plans_are_seen() {
+    let mut rng = rng(66);
+    let law = LawSpec::Grid {
+        low: vec![0.0],
+        high: vec![20.0],
+        points: vec![300],
+    };
+    let bids = (1..=10).collect();
+    let instance = instance(2, 15, ApplicationSpec::Auction { bids }, law);
+    let source = ActionBounds::random(&mut rng, 10, 2, false);
+    let mut sample = instance.law_sample(false).unwrap();
+    let mut cpu = forced(Strategy::AuctionEnvelope);
+    for theta in [0.0, 3.3, 17.5] {
+        let context = instance.task().context(0, std::slice::from_ref(&theta));
+        sample.add_weighted(instance.task(), [(context, 0.2)].into_iter());
+        let request = PlanRequest {
+            sample: &sample,
+            source: &source,
+            budget_max: 15,
+            reward_max: instance.task().reward_max(),
+        };
+        let mine = cpu.plan(&[request]).unwrap();
+        let reference = Dense.plan(&[request]).unwrap();
+        let off = relative(&mine.tables[0], &reference.tables[0]);
+        assert!(off <= TOLERANCE, "{theta}: {off:e} off");
     }
 }
 

@@ -5,14 +5,15 @@ mod common;
 #[path = "common/structured_problems.rs"]
 mod structured_problems;
 
+use std::sync::Arc;
+
 use cbwk_gpu::dp::cpu::{Cpu, Strategy};
 use cbwk_gpu::dp::{
-    Backend, BoundSource, ContextSample, PlanRequest, Precision, Problem, ValueTable,
+    Backend, BackendError, BoundSource, ContextSample, PlanRequest, Precision, Problem, ValueTable,
 };
 use cbwk_gpu::task::ApplicationSpec;
 use cbwk_gpu::world::{LawSpec, World};
 use common::{cbwk, cbwk_ok, random_bounds, rng};
-use rand::rngs::ChaCha8Rng;
 use structured_problems::{ActionBounds, instance};
 
 fn forced(strategy: Strategy) -> Cpu {
@@ -67,62 +68,123 @@ fn every_strategy_gives_the_same_bits_on_any_number_of_threads() {
     assert!(tables[0][0] == tables[0][1] && tables[0][0] != tables[0][2]);
 }
 
-/// The choice is made for the problem's size, and a strategy without its structure is refused.
-#[test]
-fn the_likely_fastest_strategy_is_chosen() {
-    let mut rng = rng(68);
-    let law = |points| LawSpec::Grid {
+/// Points on a line, as contexts.
+fn grid(points: usize) -> LawSpec {
+    LawSpec::Grid {
         low: vec![0.0],
         high: vec![9.0],
         points: vec![points],
-    };
-    let auction = |points| {
-        let bids = (1..=8).collect();
-        instance(6, 40, ApplicationSpec::Auction { bids }, law(points))
-    };
-    let pricing = |points, budget| {
-        let prices = vec![1.0, 2.0, 3.0];
-        let pricing = ApplicationSpec::Pricing { prices };
-        instance(budget as usize, budget, pricing, law(points))
-    };
-    let solve = |cpu: &mut Cpu, rng: &mut ChaCha8Rng, instance: &World, rows: usize| {
-        let sample = match rows {
-            0 => instance.law_sample(false).unwrap(),
-            _ => {
-                let rows = instance.contexts().draw_rows(rng, rows);
-                ContextSample::of_rows(instance.task(), &rows, false)
-            }
-        };
-        let actions = instance.task().actions();
-        let source = ActionBounds::random(rng, actions, instance.task().horizon(), false);
-        let request = PlanRequest {
-            sample: &sample,
-            source: &source,
-            budget_max: instance.task().budget_max(),
-            reward_max: instance.task().reward_max(),
-        };
-        cpu.plan(&[request]).map(|_| cpu.report().strategies)
-    };
-    for (instance, rows, expected) in [
-        (auction(10), 0, "dense"),
-        (auction(5000), 0, "auction-envelope"),
-        (auction(100_000), 3000, "auction-envelope"),
-        (pricing(10, 5), 0, "dense"),
-        (pricing(500, 5), 40, "dense"),
-        (pricing(500, 300), 0, "shared-envelope"),
-        (pricing(100_000, 600), 300, "gap-envelope"),
-    ] {
-        let mut cpu = Cpu::default();
-        let chosen = solve(&mut cpu, &mut rng, &instance, rows).unwrap();
-        assert_eq!(chosen, [(expected.to_string(), 1)]);
     }
-    for (strategy, instance, rows) in [
-        (Strategy::AuctionEnvelope, pricing(10, 5), 0),
-        (Strategy::GapEnvelope, auction(10), 0),
-        (Strategy::SharedEnvelope, auction(10), 0),
-        (Strategy::SharedEnvelope, pricing(10, 5), 7),
+}
+
+fn auction(points: usize) -> Arc<World> {
+    let bids = (1..=8).collect();
+    instance(6, 40, ApplicationSpec::Auction { bids }, grid(points))
+}
+
+fn pricing(points: usize, budget: u32) -> Arc<World> {
+    let prices = vec![1.0, 2.0, 3.0];
+    let pricing = ApplicationSpec::Pricing { prices };
+    instance(budget as usize, budget, pricing, grid(points))
+}
+
+/// Plans once, over the law or over rows of it; returns the strategy that did.
+fn strategy_for(
+    cpu: &mut Cpu,
+    instance: &World,
+    rows: Option<usize>,
+    seed: u64,
+) -> Result<String, BackendError> {
+    let mut rng = rng(seed);
+    let sample = match rows {
+        None => instance.law_sample(false).unwrap(),
+        Some(rows) => {
+            let rows = instance.contexts().draw_rows(&mut rng, rows);
+            ContextSample::of_rows(instance.task(), &rows, false)
+        }
+    };
+    let source = ActionBounds::random(
+        &mut rng,
+        instance.task().actions(),
+        instance.task().horizon(),
+        false,
+    );
+    let request = PlanRequest {
+        sample: &sample,
+        source: &source,
+        budget_max: instance.task().budget_max(),
+        reward_max: instance.task().reward_max(),
+    };
+    cpu.plan(&[request])?;
+    let report = cpu.report().strategies;
+    assert_eq!((report.len(), report[0].1), (1, 1));
+    Ok(report[0].0.clone())
+}
+
+/// Whatever the constants of the cost model are: the smallest problems are solved densely, from some size on the shortcut
+/// for the structure is taken, and never again the dense solver beyond.
+#[test]
+fn shortcuts_are_taken_from_some_size_on() {
+    let sizes = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000];
+    let by_contexts = sizes.map(|points| (auction(points.max(2)), None));
+    let by_rows = [2, 6, 20, 60, 200, 600].map(|budget| (pricing(100_000, budget), Some(300)));
+    let by_budget = [2, 6, 20, 60, 200, 600].map(|budget| (pricing(500, budget), None));
+    for (cases, shortcut) in [
+        (by_contexts.to_vec(), "auction-envelope"),
+        (by_rows.to_vec(), "gap-envelope"),
+        (by_budget.to_vec(), "shared-envelope"),
     ] {
-        let refused = solve(&mut forced(strategy), &mut rng, &instance, rows);
+        let chosen: Vec<String> = cases
+            .iter()
+            .map(|(instance, rows)| strategy_for(&mut Cpu::default(), instance, *rows, 68).unwrap())
+            .collect();
+        let dense = chosen.iter().take_while(|name| *name == "dense").count();
+        let rest_is_shortcut = chosen[dense..].iter().all(|name| name == shortcut);
+        assert!(
+            dense > 0 && dense < chosen.len() && rest_is_shortcut,
+            "{chosen:?}"
+        );
+    }
+}
+
+/// The choice, and so the bits of a plan, are a matter of sizes: not of bounds, of threads, or of what was solved before.
+#[test]
+fn the_choice_depends_on_sizes_alone() {
+    let cases = [
+        auction(50),
+        auction(300),
+        auction(5000),
+        pricing(500, 60),
+        pricing(500, 300),
+    ];
+    let choices = |threads: usize, seed: u64| -> Vec<String> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let choose = |instance: &Arc<World>| {
+                let mut cpu = Cpu::default();
+                strategy_for(&mut cpu, instance, None, seed).unwrap()
+            };
+            cases.iter().map(choose).collect()
+        })
+    };
+    let first = choices(1, 1);
+    assert_eq!(first, choices(4, 1));
+    assert_eq!(first, choices(2, 9));
+    // The cases are not all alike.
+    assert!(first.iter().any(|name| name != "dense"), "{first:?}");
+    assert!(first.iter().any(|name| *name != first[0]), "{first:?}");
+}
+
+/// A strategy without its structure is refused.
+#[test]
+fn strategies_without_their_structure_are_refused() {
+    for (strategy, instance, rows) in [
+        (Strategy::AuctionEnvelope, pricing(10, 5), None),
+        (Strategy::GapEnvelope, auction(10), None),
+        (Strategy::SharedEnvelope, auction(10), None),
+        (Strategy::SharedEnvelope, pricing(10, 5), Some(7)),
+    ] {
+        let refused = strategy_for(&mut forced(strategy), &instance, rows, 68);
         assert_eq!(refused.unwrap_err(), strategy.refused());
     }
 }
@@ -146,21 +208,26 @@ fn strategies_on_the_command_line() {
         all.map(|arg| (*arg).to_string()).collect()
     };
     for (preset, strategy, expected) in [
-        ("paper-auction", "auto", "dense"),
-        ("paper-auction", "dense", "dense"),
-        ("paper-auction", "auction-envelope", "auction-envelope"),
-        ("paper-pricing", "gap-envelope", "gap-envelope"),
+        ("paper-auction", "auto", None),
+        ("paper-auction", "dense", Some("dense")),
+        (
+            "paper-auction",
+            "auction-envelope",
+            Some("auction-envelope"),
+        ),
+        ("paper-pricing", "gap-envelope", Some("gap-envelope")),
     ] {
         let out = format!("{preset}-{strategy}");
         let args = simulate(preset, &["--strategy", strategy, "--out", &out]);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let run: serde_json::Value = serde_json::from_str(&cbwk_ok(folder.path(), &args)).unwrap();
         // 20 episodes of which every other one is reserved, 2 replications.
-        assert_eq!(
-            run["strategies"],
-            serde_json::json!({ expected: 20 }),
-            "{args:?}"
-        );
+        let used = run["strategies"].as_object().unwrap();
+        let plans: u64 = used.values().map(|n| n.as_u64().unwrap()).sum();
+        assert_eq!(plans, 20, "{args:?}");
+        if let Some(expected) = expected {
+            assert!(used.len() == 1 && used.contains_key(expected), "{used:?}");
+        }
     }
     // The same regrets to rounding: strategies take the same decisions.
     let regrets = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();

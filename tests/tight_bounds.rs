@@ -1,200 +1,20 @@
 //! Bounds beyond the paper as study files name them: what is read, what is refused, and what the oracles say.
 
+#[path = "common/bounds_study.rs"]
+mod bounds_study;
 mod common;
 
 use std::path::Path;
 
 use approx::assert_abs_diff_eq;
-use cbwk_gpu::config::{Document, Study, StudyFile};
+use cbwk_gpu::config::{Document, Study};
 use cbwk_gpu::dp::Coefficients;
 use cbwk_gpu::oracle::{
-    Bounds, LabeledData, Oracle, OracleConfig, Sides, beta_binomial_interval, beta_binomial_upper,
+    Bounds, LabeledData, Oracle, Sides, beta_binomial_interval, beta_binomial_upper,
 };
-use cbwk_gpu::task::Context;
-use cbwk_gpu::world::World;
 use nalgebra::{DMatrix, DVector};
-use rand::RngExt;
 
-/// Prices on a grid of contexts whose second feature goes up to 50, with an oracle.
-fn study(oracle: &str, conversion: &str) -> Result<Study, String> {
-    study_file(oracle, conversion).map(|file| file.study)
-}
-
-fn study_file(oracle: &str, conversion: &str) -> Result<StudyFile, String> {
-    let text = format!(
-        "[study]\nhorizon = 3\n[budget]\nkind = \"constant\"\nvalue = 2\n\
-         [application]\nkind = \"pricing\"\nprices = [20.0, 50.0, 100.0, 200.0]\n\
-         [contexts]\nkind = \"grid\"\nlow = [0.0, 10.0]\nhigh = [1.0, 50.0]\npoints = [5, 5]\n\
-         [conversion]\n{conversion}\n\
-         [[policies]]\nkind = \"mimic-opt-dp\"\noracle = {{ {oracle} }}\n"
-    );
-    let document = Document::parse(Path::new("small"), &text).map_err(|e| e.to_string())?;
-    StudyFile::from_document(&document).map_err(|e| e.to_string())
-}
-
-const LOGISTIC: &str = "kind = \"logistic\"\nweights = [1.0, 0.04, -0.015]";
-const ARMED: &str = "kind = \"armed\"\nprobabilities = [0.9, 0.6, 0.3, 0.1]";
-
-fn context(step: usize, features: &[f64]) -> Context<'_> {
-    Context {
-        step,
-        features,
-        point: None,
-    }
-}
-
-fn oracle_of(study: &Study) -> OracleConfig {
-    study.oracles()[0].1.clone()
-}
-
-fn build(study: &Study) -> Box<dyn Oracle> {
-    common::build(&oracle_of(study), &study.world, 200, common::rng(1))
-}
-
-/// Observations at random pairs of the grid.
-fn data(instance: &World, count: usize, seed: u64) -> LabeledData {
-    let mut rng = common::rng(seed);
-    let mut data = LabeledData::new(2);
-    for _ in 0..count {
-        let theta = [
-            f64::from(rng.random_range(0..5)) * 0.25,
-            10.0 + 10.0 * f64::from(rng.random_range(0..5)),
-        ];
-        let action = rng.random_range(1..=4usize);
-        let context = context(rng.random_range(0..3), &theta);
-        let converted = rng.random::<f64>() < instance.rho(&context, action);
-        data.push(&context, action, converted);
-    }
-    data
-}
-
-#[test]
-fn study_files_name_the_bounds_and_the_resolved_study_records_them() {
-    for (oracle, conversion, bounds, recorded) in [
-        ("kind = \"armed\"", ARMED, "paper", "bounds = \"paper\""),
-        (
-            "kind = \"armed\", bounds = \"beta-binomial\"",
-            ARMED,
-            "beta-binomial",
-            "bounds = \"beta-binomial\"",
-        ),
-        (
-            "kind = \"logistic\"",
-            LOGISTIC,
-            "paper",
-            "bounds = \"paper\"",
-        ),
-        (
-            "kind = \"logistic\", bounds = \"mixture\"",
-            LOGISTIC,
-            "mixture",
-            "norm_bound = 10.0",
-        ),
-        (
-            "kind = \"logistic\", bounds = \"mixture\", norm_bound = 3.0",
-            LOGISTIC,
-            "mixture",
-            "norm_bound = 3.0",
-        ),
-        (
-            "kind = \"glm\", link = \"linear\", bounds = \"mixture\"",
-            ARMED,
-            "mixture",
-            "lambda = 1.0",
-        ),
-        (
-            "kind = \"kernel\", bounds = \"mixture\", \
-             kernel = { kind = \"squared-exponential\", length = [1.0, 20.0, 80.0] }",
-            ARMED,
-            "mixture",
-            "lambda = 8.0",
-        ),
-    ] {
-        let file = study_file(oracle, conversion).unwrap();
-        let resolved = file.resolved_text();
-        let study = file.study;
-        assert_eq!(oracle_of(&study).bounds(), bounds, "{oracle}");
-        assert_eq!(build(&study).anytime(), bounds != "paper", "{oracle}");
-        assert!(resolved.contains(recorded), "{oracle}: {resolved}");
-        let again = Document::parse(Path::new("resolved"), &resolved).unwrap();
-        let again = Study::from_document(&again).unwrap();
-        assert_eq!(oracle_of(&again), oracle_of(&study));
-    }
-}
-
-#[test]
-fn what_does_not_belong_together_is_refused_by_name() {
-    for (oracle, named, hint) in [
-        (
-            "kind = \"armed\", bounds = \"mixture\"",
-            "bounds",
-            "beta-binomial",
-        ),
-        (
-            "kind = \"logistic\", bounds = \"beta-binomial\"",
-            "bounds",
-            "mixture",
-        ),
-        (
-            "kind = \"logistic\", bounds = \"mixture\", gamma = 0.5",
-            "gamma",
-            "paper",
-        ),
-        (
-            "kind = \"logistic\", bounds = \"mixture\", kappa = 8.0",
-            "kappa",
-            "paper",
-        ),
-        (
-            "kind = \"logistic\", bounds = \"mixture\", lambda = 1.0",
-            "lambda",
-            "paper",
-        ),
-        (
-            "kind = \"logistic\", norm_bound = 3.0",
-            "norm_bound",
-            "mixture",
-        ),
-        (
-            "kind = \"glm\", link = \"linear\", norm_bound = 3.0",
-            "norm_bound",
-            "mixture",
-        ),
-        (
-            "kind = \"glm\", link = \"logistic\", bounds = \"mixture\"",
-            "bounds",
-            "logistic",
-        ),
-        (
-            "kind = \"glm\", link = \"linear\", bounds = \"mixture\", gamma = 1.0",
-            "gamma",
-            "paper",
-        ),
-        (
-            "kind = \"kernel\", bounds = \"mixture\", beta = 1.0, \
-             kernel = { kind = \"squared-exponential\", length = [1.0] }",
-            "beta",
-            "paper",
-        ),
-        (
-            "kind = \"gp\", bounds = \"mixture\", \
-             kernel = { kind = \"squared-exponential\", length = [1.0] }",
-            "bounds",
-            "unknown key",
-        ),
-        (
-            "kind = \"logistic\", bounds = \"mixture\", norm_bound = 0.0",
-            "norm_bound",
-            "positive",
-        ),
-    ] {
-        let error = study(oracle, LOGISTIC).unwrap_err();
-        assert!(
-            error.contains(named) && error.contains(hint),
-            "{oracle}: {error}"
-        );
-    }
-}
+use bounds_study::*;
 
 #[test]
 fn armed_bounds_are_those_of_their_counts() {
@@ -391,7 +211,7 @@ fn plans_and_decisions_see_the_same_bounds() {
                 oracle.bounds(&sample.context(entry), &mut out);
                 for (a, bounds) in out.iter().enumerate() {
                     let pair = 4 * entry + a;
-                    let gain = bounds.ucb * sample.rewards()[pair];
+                    let gain = bounds.ucb * sample.reward(entry, a + 1);
                     assert_abs_diff_eq!(coefficients.gain[pair], gain, epsilon = 1e-11);
                     assert_abs_diff_eq!(coefficients.lcb[pair], bounds.lcb, epsilon = 1e-13);
                 }

@@ -1,4 +1,4 @@
-//! `cargo bench`: groups dense, structured, bounds, gpu, study, scaling; `cargo bench -- structured` runs one. Sizes are in
+//! `cargo bench`: groups dense, structured, bounds, gpu, study, scaling, samples; `cargo bench -- structured` runs one. Sizes are in
 //! the ids (H steps, B budgets, S contexts per step, A actions, R replications, T episodes).
 //!
 //! What criterion measures is also gathered into a table at the end: candidates per second as a share of the roofline
@@ -13,6 +13,7 @@ mod dense;
 mod gpu;
 mod problems;
 mod roofline;
+mod samples;
 mod scaling;
 mod structured;
 mod study;
@@ -69,6 +70,7 @@ fn main() {
     gpu::run(&mut c, &mut lines);
     study::run(&mut c, &mut lines);
     scaling::run(&mut c, &mut lines);
+    samples::run(&mut c, &mut lines);
     c.final_summary();
     println!("\n{}", lines.join("\n"));
 }

@@ -1,5 +1,7 @@
 //! The problems of the benches.
 
+use std::ops::Range;
+
 use cbwk_gpu::dp::{BoundParameters, BoundSource, Coefficients, ContextSample, Problem};
 use cbwk_gpu::task::{ApplicationSpec, ContextRows};
 use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
@@ -129,7 +131,7 @@ pub fn coefficients(sample: &ContextSample) -> Coefficients {
         let rho = (1.0 - share) * rng.random_range(0.8..1.0);
         let radius = 0.1 * rng.random::<f64>();
         let (ucb, lcb) = ((rho + radius).min(1.0), (rho - radius).max(0.0));
-        let reward = sample.rewards()[pair];
+        let reward = sample.reward(pair / actions, pair % actions + 1);
         (coefficients.gain[pair], coefficients.lcb[pair]) = Coefficients::of(ucb, lcb, reward);
     }
     coefficients
@@ -156,7 +158,7 @@ pub fn candidates_within_reach(problem: &Problem) -> f64 {
     let steps = (0..sample.horizon()).map(|h| {
         let spendable = cost_max as usize * (sample.horizon() - h);
         let budgets = spendable.min(problem.budget_max as usize) + 1;
-        (sample.step(h).entries.len() * sample.actions() * budgets) as f64
+        (sample.step(h).len() * sample.actions() * budgets) as f64
     });
     steps.sum()
 }
@@ -177,12 +179,19 @@ impl ArmedBounds {
 }
 
 impl BoundSource for ArmedBounds {
-    fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients) {
-        coefficients.resize_for(sample);
-        for pair in 0..coefficients.gain.len() {
-            let [ucb, lcb] = self.0[pair % self.0.len()];
-            let reward = sample.rewards()[pair];
-            (coefficients.gain[pair], coefficients.lcb[pair]) = Coefficients::of(ucb, lcb, reward);
+    fn fill_entries(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        gain: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        for (i, entry) in entries.enumerate() {
+            for (a, &[ucb, lower]) in self.0.iter().enumerate() {
+                let pair = i * self.0.len() + a;
+                let reward = sample.reward(entry, a + 1);
+                (gain[pair], lcb[pair]) = Coefficients::of(ucb, lower, reward);
+            }
         }
     }
 

@@ -116,7 +116,7 @@ fn auction(group: &mut Group, lines: &mut Vec<String>) {
     report("auction-envelope", "S", &points, lines);
 }
 
-fn report(name: &str, dimension: &str, points: &[(f64, f64)], lines: &mut Vec<String>) {
+pub fn report(name: &str, dimension: &str, points: &[(f64, f64)], lines: &mut Vec<String>) {
     if points.len() < 2 {
         return;
     }

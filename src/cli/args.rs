@@ -4,14 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use cbwk_gpu::history::evaluate::PolicyName;
-use cbwk_gpu::history::{POOLED_BELOW, parse_time};
-use cbwk_gpu::task::HORIZON_LIMIT;
+use super::long_args::{ClusterCommand, MergeArgs, StatusArgs, VerifyArgs};
+use super::serve_args::ServeArgs;
+use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
+use cbwk_gpu::report::style::Style;
 
 /// Learn how customers convert while a budget runs down: Mimic-Opt-DP, Optimistic-DP and regret studies.
 #[derive(Debug, Parser)]
 #[command(name = "cbwk-gpu", version, max_term_width = 110)]
 pub struct Cli {
+    /// Colours on a terminal; NO_COLOR in the environment turns them off as well.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = clap::ColorChoice::Auto)]
+    pub color: clap::ColorChoice,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -21,8 +25,18 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a study: print a table of regrets and write episodes.csv, summary.csv, steps.csv,
-    /// actions.csv, regret.svg, study.toml, run.json.
+    /// actions.csv, regret.svg, study.toml, run.json. Finished replications survive any kind of end: see --resume.
+    #[command(after_long_help = ENGINES)]
     Simulate(SimulateArgs),
+    /// Make the files of a whole study from its shards.
+    Merge(MergeArgs),
+    /// Say how far a study is, per policy and shard, judged by its files.
+    Status(StatusArgs),
+    /// Verify a folder: checksums, the summary from the episodes, one replication run again.
+    Verify(VerifyArgs),
+    /// Run a study on a cluster.
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// Compute the optimum of an instance with conversion probabilities known.
     Solve(SolveArgs),
     /// Show how well the bounds of a study's oracles hold as data grow, to choose their radii.
@@ -40,11 +54,33 @@ pub enum Command {
     /// Say what the plan of a task folder would earn against today's policy, with an interval, and what the log does not
     /// support.
     Evaluate(EvaluateArgs),
+    /// Run a task folder's learner: an offer for every customer, as JSON lines or HTTP, every answer in a journal.
+    Serve(ServeArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit; or print a log
     /// drawn from its truth.
     Presets(PresetsArgs),
+    /// Print the completions of a shell: `cbwk-gpu completions bash > cbwk-gpu.bash`.
+    Completions(CompletionsArgs),
+    /// Write manual pages, one per command: `cbwk-gpu man DIR`, then `man -l DIR/cbwk-gpu.1`.
+    Man(ManArgs),
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Folder for the pages.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// Arguments of `simulate`.
@@ -84,13 +120,52 @@ pub struct SimulateArgs {
     /// logistic-ucb1, clairvoyant, fluid, myopic, random, fixed:<a>.
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,
+    /// Policy that paired differences are taken to, by name. Default: clairvoyant, else the first of the study.
+    #[arg(long, value_name = "NAME")]
+    pub reference: Option<String>,
     /// Evaluate the exact expected reward of every plan, also where plans are large (finite context laws only).
     #[arg(long)]
     pub expected: bool,
+    /// Write every step (replication, episode, step, budget, context, action, outcome) to trace.csv.
+    #[arg(long)]
+    pub trace: bool,
+    /// How to write the lines of episodes: parquet needs a program built with the feature parquet.
+    #[arg(long, value_name = "FORMAT", value_parser = cbwk_gpu::results::EpisodesFormat::WORDS)]
+    pub episodes_format: Option<String>,
+    /// How to cut, resume and save.
+    #[command(flatten)]
+    pub durable: DurableArgs,
     /// How to compute and print.
     #[command(flatten)]
     pub machine: MachineArgs,
 }
+
+/// How a long study is cut, resumed and saved.
+#[derive(Debug, Args)]
+pub struct DurableArgs {
+    /// Go on where an earlier run into --out ended, in whatever way; the files are those of a run that was not interrupted.
+    /// Without a study, the one in --out.
+    #[arg(long, requires = "out", conflicts_with = "force")]
+    pub resume: bool,
+    /// Run shard I of N, a share of the replications, into DIR/shard-I-of-N; `slurm` takes I and N from the job array.
+    /// `merge` makes the files of the whole study.
+    #[arg(long, value_name = "I/N", requires = "out")]
+    pub shard: Option<String>,
+    /// Save the replications under way after so many seconds (not more than a twentieth of the time is spent on it).
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    pub save_seconds: u32,
+    /// Save them after so many episodes as well.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub save_episodes: Option<u32>,
+}
+
+/// Recipes at the end of the long help.
+const ENGINES: &str = "Shards run on any engine:
+  Slurm       cbwk-gpu cluster slurm STUDY.toml --shards 64 > study.sbatch; sbatch study.sbatch
+  parallel    parallel -j4 cbwk-gpu simulate STUDY.toml --out DIR --shard {}/64 --resume --threads 1 ::: $(seq 64)
+              cbwk-gpu merge DIR
+  Kubernetes  an Indexed job with 64 completions and a shared volume, whose containers run
+              sh -c 'exec cbwk-gpu simulate STUDY.toml --out DIR --resume --shard $((JOB_COMPLETION_INDEX + 1))/64'";
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
@@ -98,7 +173,7 @@ pub struct ReproduceArgs {
     /// Folder for the results. Default: results/reproduce, or the next free results/reproduce-2, ...
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write into --out even if it holds results.
+    /// Write into --out even if it holds results, which are removed first; other files stay.
     #[arg(long)]
     pub force: bool,
     /// Numbers K of bids and prices; the paper does not state its own.
@@ -108,6 +183,12 @@ pub struct ReproduceArgs {
     /// Episodes T; 2000 tells linear growth from slower growth.
     #[arg(long, value_name = "T", default_value_t = 200, value_parser = from::<4>)]
     pub episodes: u64,
+    /// Steps H in an episode; the paper has 24.
+    #[arg(long, value_name = "H", default_value_t = 24, value_parser = from::<1>)]
+    pub horizon: u64,
+    /// Starting budget of every episode; the paper has 5.
+    #[arg(long, value_name = "B", default_value_t = 5)]
+    pub budget: u32,
     /// Independent replications. Default: 50, as in the paper; 10 for more than 500 episodes.
     #[arg(long, value_name = "N", value_parser = from::<2>)]
     pub replications: Option<u64>,
@@ -191,8 +272,8 @@ pub struct CalibrateArgs {
     #[arg(long)]
     pub quiet: bool,
     /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
 }
 
 /// A whole number from LEAST on.
@@ -213,7 +294,7 @@ fn probability(text: &str) -> Result<f64, String> {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Results folders, as `simulate --out` writes them; several are compared on one page.
+    /// Results folders, as `simulate --out` writes them; several are compared on one page. Or the folder of a sweep.
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// The page (FILE.html), or the folder for report.html. Default: DIR, or the folder `report` for several DIRs.
@@ -240,186 +321,6 @@ pub struct PresetsArgs {
     pub seed: u64,
 }
 
-/// Arguments of `import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// CSV file with a row for each customer. The separator is found; columns are named by the first line, or numbered
-    /// 1, 2, ... where no line names them.
-    pub raw: PathBuf,
-    /// Folder for task.toml and log.csv.
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-    /// Column of the episode, such as the day. The column of --time makes an episode of each of its days.
-    #[arg(long, value_name = "COL")]
-    pub episode: String,
-    /// Column of the step, whole numbers from 1.
-    #[arg(
-        long,
-        value_name = "COL",
-        required_unless_present = "time",
-        conflicts_with = "time"
-    )]
-    pub step: Option<String>,
-    /// Column of the time (such as 2026-11-16 09:30), to be cut into --steps equal steps.
-    #[arg(long, value_name = "COL", requires = "steps")]
-    pub time: Option<String>,
-    /// Steps in an episode. Default with --step: the largest step found.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=HORIZON_LIMIT as i64))]
-    pub steps: Option<u32>,
-    /// When the first step begins, as HH:MM. Default: the whole hour before the earliest time found.
-    #[arg(long, value_name = "HH:MM", requires_all = ["time", "close"], value_parser = time_of_day)]
-    pub open: Option<u32>,
-    /// When the last step ends, as HH:MM.
-    #[arg(long, value_name = "HH:MM", requires_all = ["time", "open"], value_parser = time_of_day)]
-    pub close: Option<u32>,
-    /// Column of the price, wage or bid offered; empty or 0 where nothing was offered.
-    #[arg(long, value_name = "COL")]
-    pub action: String,
-    /// Column of the outcome: 0 or 1, yes or no, true or false.
-    #[arg(long, value_name = "COL")]
-    pub accepted: String,
-    /// Columns that describe a customer. Default: all others that are of use.
-    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
-    pub features: Option<Vec<String>>,
-    /// Columns whose numbers are names, such as postal codes.
-    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
-    pub categories: Vec<String>,
-    /// Units at the start of every episode. Default: the most that was spent in an episode.
-    #[arg(long, value_name = "N", conflicts_with = "budget_column", value_parser = clap::value_parser!(u32).range(1..))]
-    pub budget: Option<u32>,
-    /// Column of the units at the start of the episode.
-    #[arg(long, value_name = "COL")]
-    pub budget_column: Option<String>,
-    /// Column of the probability with which the action was chosen, where it was drawn at random.
-    #[arg(long, value_name = "COL")]
-    pub probability: Option<String>,
-    /// What is offered.
-    #[arg(long, value_enum, default_value_t = OfferChoice::Pricing)]
-    pub kind: OfferChoice,
-    /// Round actions to multiples of this.
-    #[arg(long, value_name = "UNIT", value_parser = positive)]
-    pub round: Option<f64>,
-    /// Leave wrong rows out, and say which, in place of refusing the file.
-    #[arg(long)]
-    pub drop_wrong: bool,
-    /// Replace the task folder's files.
-    #[arg(long)]
-    pub force: bool,
-    /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-}
-
-/// Arguments of `fit`.
-#[derive(Debug, Args)]
-pub struct FitArgs {
-    /// Task folder, as `import` makes it.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Plan also with actions that were offered less than 30 times or in less than 2% of arrivals.
-    #[arg(long)]
-    pub keep_thin: bool,
-    /// Steps with fewer arrivals than this take the contexts of all steps.
-    #[arg(long, value_name = "N", default_value_t = POOLED_BELOW)]
-    pub pooled_below: u64,
-    /// Worker threads. Default: one per core.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-}
-
-/// Arguments of `plan`.
-#[derive(Debug, Args)]
-pub struct PlanArgs {
-    /// Task folder whose log has been fitted.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Largest budget of the plan, in place of the task's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub budget: Option<u32>,
-    /// The plan (CSV); its page is beside it. Default: DIR/plan.csv.
-    #[arg(long, value_name = "plan.csv")]
-    pub out: Option<PathBuf>,
-    /// Show what the learner would try: the plan of its upper confidence bounds after the log.
-    #[arg(long)]
-    pub optimistic: bool,
-    /// The most customer segments that are shown. Default: 60, or fewer where the plan is large.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub segments: Option<u32>,
-    /// Worker threads. Default: one per core.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-}
-
-/// Arguments of `evaluate`.
-#[derive(Debug, Args)]
-pub struct EvaluateArgs {
-    /// Task folder whose log has been fitted.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// What to evaluate: plan, or fixed:<price>.
-    #[arg(long, default_value = "plan", value_parser = policy_name)]
-    pub policy: PolicyName,
-    /// What to compare it with: logged (what the log itself earned), fixed:<price>, or plan.
-    #[arg(long, default_value = "logged", value_parser = policy_name)]
-    pub against: PolicyName,
-    /// Draws of the bootstrap over episodes.
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(20..=100_000))]
-    pub draws: u32,
-    /// Splits into halves in every draw.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub splits: u32,
-    /// Seed of splits and draws.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Answer even where the log has hardly tried the offers.
-    #[arg(long)]
-    pub unsupported: bool,
-    /// Worker threads. Default: one per core.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// No progress bar.
-    #[arg(long)]
-    pub quiet: bool,
-    /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-}
-
-fn policy_name(text: &str) -> Result<PolicyName, String> {
-    let value = |price: &str| price.parse().ok().filter(|x: &f64| x.is_finite());
-    match (text, text.strip_prefix("fixed:").map(value)) {
-        ("plan", _) => Ok(PolicyName::Plan),
-        ("logged", _) => Ok(PolicyName::Logged),
-        (_, Some(Some(value))) => Ok(PolicyName::Fixed(value)),
-        _ => Err("accepted: plan, logged, or fixed:<price> such as fixed:2.4".into()),
-    }
-}
-
-fn time_of_day(text: &str) -> Result<u32, String> {
-    parse_time(text).ok_or_else(|| "accepted: a time of day as HH:MM".into())
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(x) if x > 0.0 && f64::is_finite(x) => Ok(x),
-        _ => Err("accepted: a positive number".into()),
-    }
-}
-
-/// What is offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OfferChoice {
-    /// Prices: a sale earns the price and takes a unit.
-    Pricing,
-    /// Wages: a hire earns 1 and costs the wage.
-    Procurement,
-    /// Bids of first-price auctions: winning earns the value less the bid, and costs the bid.
-    Auction,
-}
-
 /// How to compute and print.
 #[derive(Debug, Args)]
 pub struct MachineArgs {
@@ -443,8 +344,8 @@ pub struct MachineArgs {
     #[arg(long)]
     pub quiet: bool,
     /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
 }
 
 /// Where Optimistic-DP runs.
@@ -480,6 +381,30 @@ pub enum StrategyChoice {
     GapEnvelope,
     /// Actions that all cost 1, contexts that serve several steps (`solve` without rows).
     SharedEnvelope,
+}
+
+/// What standard output gets, where that is a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// A table for people.
+    Table,
+    /// JSON for programs.
+    Json,
+    /// A Markdown table.
+    Markdown,
+    /// A LaTeX tabular (package booktabs).
+    Latex,
+}
+
+impl TableFormat {
+    /// How to write tables.
+    pub fn style(self) -> Style {
+        match self {
+            Self::Table | Self::Json => Style::Plain,
+            Self::Markdown => Style::Markdown,
+            Self::Latex => Style::Latex,
+        }
+    }
 }
 
 /// What standard output gets.

@@ -4,14 +4,15 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::args::{CalibrateArgs, Format};
+use super::args::{CalibrateArgs, TableFormat};
+use super::run::results_folder;
 use super::{machine, progress, resources};
 use cbwk_gpu::config::Study;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::experiment::{CoverageSetting, Streams, coverage, growing_sizes};
 use cbwk_gpu::oracle::OracleConfig;
 use cbwk_gpu::report;
-use cbwk_gpu::results::{CoverageRow, ResultsFolder};
+use cbwk_gpu::results::CoverageRow;
 
 /// Lines of the table.
 const SIZES: usize = 8;
@@ -56,7 +57,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         resources::check_memory(&study.name, needed, "fewer --observations or --threads")?;
     }
     let folder = match &args.out {
-        Some(path) => Some(ResultsFolder::prepare(path, args.force)?),
+        Some(path) => Some(results_folder(Some(path), args.force, &study.name)?),
         None => None,
     };
     let streams = Streams::new(args.seed.unwrap_or(study.seed));
@@ -75,12 +76,12 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         let title = format!("{}: bounds of the oracles as data grow", study.name);
         folder.write_rows("coverage.csv", found.clone())?;
         let chart = report::coverage::coverage_chart(&title, setting.delta, &found);
-        folder.write("coverage.svg", chart.svg().as_bytes())?;
+        report::write_picture(folder, "coverage", &chart.svg())?;
         let chart = report::coverage::width_chart(&title, &found);
-        folder.write("width.svg", chart.svg().as_bytes())?;
+        report::write_picture(folder, "width", &chart.svg())?;
     }
     let mut out = std::io::stdout().lock();
-    if args.format == Format::Json {
+    if args.format == TableFormat::Json {
         let lines: Vec<_> = found.iter().map(as_json).collect();
         writeln!(
             out,
@@ -89,27 +90,24 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         )?;
         return Ok(());
     }
-    writeln!(
-        out,
+    let style = args.format.style();
+    let mut text = style.prose(&format!(
         "{}: {} data sets with actions at random, bounds at delta = {}",
         study.name, setting.repetitions, setting.delta
-    )?;
+    ));
     for rows in report::coverage::by_oracle(&found) {
-        let table = report::coverage::table(rows);
-        write!(out, "\n{}\n{table}", rows[0].oracle)?;
+        text += &style.prose(&format!("\n{}\n\n", rows[0].oracle));
+        text += &report::coverage::table(rows, style);
     }
-    writeln!(
-        out,
-        "\nfactor: about what radius_scale may be multiplied with to cover all pairs in {}% of data sets",
-        100.0 * (1.0 - setting.delta)
-    )?;
-    writeln!(
-        out,
-        "at one time only: \"at all times\" is what a learner needs, and what tight bounds promise"
-    )?;
+    let level = 100.0 * (1.0 - setting.delta);
+    let mut notes = format!(
+        "\nfactor: about what radius_scale may be multiplied with to cover all pairs in {level}% of data sets\n\
+         at one time only: \"at all times\" is what a learner needs, and what tight bounds promise\n"
+    );
     if let Some(folder) = folder {
-        writeln!(out, "files in {}", folder.path().display())?;
+        notes += &format!("files in {}\n", folder.path().display());
     }
+    write!(out, "{text}{}", style.prose(&notes))?;
     Ok(())
 }
 

@@ -18,6 +18,7 @@ pub fn devices() -> anyhow::Result<()> {
 /// Prints what adapters there are and what `auto` makes of them.
 #[cfg(feature = "gpu")]
 pub fn devices() -> anyhow::Result<()> {
+    super::machine::quiet_drivers();
     let adapters = Adapters::find();
     let mut out = std::io::stdout().lock();
     let mut count = 0;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::args::{EvaluateArgs, Format};
+use super::args::Format;
 use super::machine;
+use super::task_args::EvaluateArgs;
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::history::evaluate::{PolicyName, Question, Resampling, evaluate as run};

@@ -4,26 +4,18 @@ use thiserror::Error;
 
 use super::interrupt::Interrupted;
 use super::resources::TooLittle;
+use cbwk_gpu::config::ServeError;
 use cbwk_gpu::dp::BackendError;
-use cbwk_gpu::error::{InputError, OutputError};
+use cbwk_gpu::error::{InputError, OutputError, printable};
 
 /// A study ended early.
 #[derive(Debug, Error)]
-#[error("{reason}; finished waves are in {finished}")]
+#[error("{reason}; finished replications are in {finished}, for --resume")]
 pub struct Ended {
     /// What happened.
     pub reason: BackendError,
-    /// The file with what is finished.
+    /// The folder with what is finished.
     pub finished: String,
-}
-
-/// A text on one line of a terminal, whatever is in it.
-pub fn printable(text: &str) -> String {
-    let escaped = |c: char| match c.is_control() {
-        true => c.escape_default().collect(),
-        false => c.to_string(),
-    };
-    text.chars().map(escaped).collect()
 }
 
 /// The message, with the option that would help where one would.
@@ -32,8 +24,12 @@ pub fn in_words(error: &anyhow::Error) -> String {
 }
 
 fn with_help(error: &anyhow::Error) -> String {
-    if let Some(OutputError::Occupied { .. }) = error.downcast_ref() {
-        return format!("{error:#}, or add --force");
+    if let Some(OutputError::Occupied { found, .. }) = error.downcast_ref() {
+        let more = match found.as_str() {
+            "records.jsonl" | "sweep.json" => "add --resume to go on, or --force to start anew",
+            _ => "or add --force",
+        };
+        return format!("{error:#}, {more}");
     }
     let help = match error.downcast_ref() {
         Some(BackendError::Structure { strategy, needs }) => {
@@ -55,8 +51,14 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_place = error
         .downcast_ref()
         .is_some_and(OutputError::is_wrong_input);
+    let wrong_folder = error.is::<ServeError>();
     let wrong_strategy = matches!(error.downcast_ref(), Some(BackendError::Structure { .. }));
-    if error.is::<InputError>() || error.is::<TooLittle>() || wrong_place || wrong_strategy {
+    if error.is::<InputError>()
+        || wrong_folder
+        || error.is::<TooLittle>()
+        || wrong_place
+        || wrong_strategy
+    {
         2
     } else if error.is::<BackendError>() || error.is::<Ended>() {
         3

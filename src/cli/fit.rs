@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
-use super::args::{FitArgs, Format};
+use super::args::Format;
 use super::machine;
+use super::progress::Clock;
+use super::task_args::FitArgs;
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::history::fit::FitSettings;
 use cbwk_gpu::report::own_data::fit_page;
@@ -13,10 +15,12 @@ use cbwk_gpu::results::write_whole;
 pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
     machine::set_threads(args.threads)?;
     let folder = TaskFolder::open(&args.folder)?;
+    let clock = Clock::start(false, "fitting");
     let fitted = folder.fit(FitSettings {
         keep_thin: args.keep_thin,
         pooled_below: args.pooled_below,
     })?;
+    drop(clock);
     folder.write_fit(&fitted)?;
     let page = fit_page(&folder.name(), &fitted.file);
     write_whole(&folder.place("fit.html"), page.as_bytes())?;

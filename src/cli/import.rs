@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use super::args::{Format, ImportArgs, OfferChoice};
+use super::args::Format;
+use super::progress;
+use super::task_args::{ImportArgs, OfferChoice};
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::history::{
@@ -11,20 +13,60 @@ use cbwk_gpu::history::{
 
 /// Runs the command.
 pub fn import(args: &ImportArgs) -> anyhow::Result<()> {
-    let import = Import::survey(&args.raw, &spec(args)).map_err(explain)?;
-    let summary = TaskFolder::create(&args.out, import, args.force).map_err(explain)?;
+    if args.raw.extension().is_some_and(|e| e == "jsonl") {
+        return journal(args);
+    }
+    let folder = needed("--out", args.out.as_ref())?;
+    let clock = progress::Clock::start(false, "reading");
+    let import = Import::survey(&args.raw, &spec(args)?).map_err(explain)?;
+    let summary = TaskFolder::create(folder, import, args.force).map_err(explain)?;
+    drop(clock);
     let mut out = std::io::stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?,
         Format::Table => {
             write!(out, "{}", summary.text())?;
-            writeln!(out, "\ntask in {}", args.out.display())?;
+            writeln!(out, "\ntask in {}", folder.display())?;
         }
     }
     Ok(())
 }
 
-fn spec(args: &ImportArgs) -> ImportSpec {
+/// The journal of a live learner becomes a log of the same task.
+fn journal(args: &ImportArgs) -> anyhow::Result<()> {
+    let beside = args.raw.with_file_name("journal-log");
+    let folder = args.out.as_ref().unwrap_or(&beside);
+    let summary = TaskFolder::of_journal(folder, &args.raw, args.force).map_err(explain)?;
+    let mut out = std::io::stdout().lock();
+    if args.format == Format::Json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{} episodes, {} arrivals, {} offers with their outcomes, {} accepted",
+        summary.episodes, summary.arrivals, summary.offers, summary.accepted
+    )?;
+    if summary.without_outcome > 0 {
+        let n = summary.without_outcome;
+        writeln!(
+            out,
+            "note: {n} offers never had an outcome; the log has them as arrivals without an offer"
+        )?;
+    }
+    writeln!(out, "\ntask in {}", folder.display())?;
+    Ok(())
+}
+
+/// An option that a CSV file needs and a journal does not.
+fn needed<'a, T>(option: &str, value: Option<&'a T>) -> Result<&'a T, InputError> {
+    value.ok_or_else(|| InputError::Option {
+        option: option.into(),
+        message: "found nothing; accepted: a value, which a CSV file needs".into(),
+    })
+}
+
+fn spec(args: &ImportArgs) -> Result<ImportSpec, InputError> {
     let steps = args.steps.map(|steps| steps as usize);
     let step = match (&args.time, &args.step) {
         (Some(name), _) => StepSource::Time {
@@ -36,15 +78,15 @@ fn spec(args: &ImportArgs) -> ImportSpec {
                 .map(|(open, close)| Clock { open, close }),
         },
         (None, name) => StepSource::Column {
-            name: name.clone().unwrap_or_default(),
+            name: needed("--step or --time", name.as_ref())?.clone(),
             steps,
         },
     };
-    ImportSpec {
-        episode: args.episode.clone(),
+    Ok(ImportSpec {
+        episode: needed("--episode", args.episode.as_ref())?.clone(),
         step,
-        action: args.action.clone(),
-        accepted: args.accepted.clone(),
+        action: needed("--action", args.action.as_ref())?.clone(),
+        accepted: needed("--accepted", args.accepted.as_ref())?.clone(),
         features: args.features.clone().map(|mut names| {
             names.retain(|name| !name.is_empty());
             names
@@ -63,7 +105,7 @@ fn spec(args: &ImportArgs) -> ImportSpec {
         },
         round: args.round,
         drop_wrong: args.drop_wrong,
-    }
+    })
 }
 
 /// Wrong rows are wrong input, and there is an option for them.

@@ -36,7 +36,7 @@ impl Interrupt {
 
 /// A study that was asked to end, and what is kept of it.
 #[derive(Debug, Error)]
-#[error("stopped by {}: {kept}{}", name(*.signal), .besides.as_deref().unwrap_or(""))]
+#[error("stopped by {}: {kept}{}; go on with: {resume}", name(*.signal), .besides.as_deref().unwrap_or(""))]
 pub struct Interrupted {
     /// The signal.
     pub signal: u8,
@@ -44,6 +44,8 @@ pub struct Interrupted {
     pub kept: String,
     /// What is kept of other studies of the same command.
     pub besides: Option<String>,
+    /// The command that goes on.
+    pub resume: String,
 }
 
 impl Interrupted {

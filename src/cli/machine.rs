@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
-use super::failure::printable;
+use super::colour;
 use cbwk_gpu::config::{Document, nearest_preset, preset};
-#[cfg(feature = "gpu")]
-use cbwk_gpu::dp::Auto;
 use cbwk_gpu::dp::cpu::{Cpu, Strategy};
 #[cfg(feature = "gpu")]
-use cbwk_gpu::dp::gpu::{AdapterSummary, Adapters, Gpu};
+use cbwk_gpu::dp::gpu::{Gpu, beside_cpu, hardware_may_exist};
 use cbwk_gpu::dp::{self, Backend, BackendError, ContextSample};
-use cbwk_gpu::error::InputError;
+use cbwk_gpu::error::{InputError, printable};
 use cbwk_gpu::task::Task;
 
 /// The backend asked for, ready to solve.
@@ -45,7 +43,7 @@ pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {
     }
 }
 
-fn strategy(args: &MachineArgs) -> Option<Strategy> {
+pub fn strategy(args: &MachineArgs) -> Option<Strategy> {
     match args.strategy {
         StrategyChoice::Auto => None,
         StrategyChoice::Dense => Some(Strategy::Dense),
@@ -75,6 +73,7 @@ fn cpu(args: &MachineArgs) -> Cpu {
 
 #[cfg(feature = "gpu")]
 fn gpu(args: &MachineArgs, f64: bool) -> Result<Box<dyn Backend>, BackendError> {
+    quiet_drivers();
     Ok(Box::new(Gpu::open(args.adapter.as_deref(), f64)?))
 }
 
@@ -106,28 +105,12 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     if !hardware_may_exist() {
         return without_adapter(args);
     }
-    let adapters = Adapters::find_modern();
-    if !adapters.summaries().any(AdapterSummary::is_worth_trying) {
-        return without_adapter(args);
-    }
-    let open = || -> Result<Auto, BackendError> {
-        let (summary, adapter) = adapters.take(args.adapter.as_deref())?;
-        if !summary.is_worth_trying() {
-            return Err(BackendError::Unavailable {
-                backend: "auto".into(),
-                reason: format!(
-                    "{} is a software adapter (--backend gpu takes it)",
-                    summary.name
-                ),
-            });
-        }
-        let gpu = Gpu::open_adapter(summary, &adapter, f64)?;
-        let quiet = args.quiet;
-        let warn = move |text: &str| warning(quiet, text);
-        Auto::measured(Box::new(cpu(args)), Box::new(gpu), warn)
-    };
-    match open() {
-        Ok(auto) => Box::new(auto),
+    quiet_drivers();
+    let quiet = args.quiet;
+    let warn = move |text: &str| warning(quiet, text);
+    match beside_cpu(Box::new(cpu(args)), args.adapter.as_deref(), f64, warn) {
+        Ok(Some(auto)) => Box::new(auto),
+        Ok(None) => without_adapter(args),
         Err(error) => {
             warning(args.quiet, &format!("{error}; continuing on the CPU"));
             Box::new(cpu(args))
@@ -135,24 +118,30 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     }
 }
 
-/// Whether the system shows a graphics processor at all. Asking Vulkan takes longer, and some drivers talk to the
-/// terminal when asked.
+/// Without XDG_RUNTIME_DIR some drivers complain on standard error, though nothing is shown on a screen. The program then
+/// starts itself again with a folder in its place, before anything is written.
 #[cfg(feature = "gpu")]
-fn hardware_may_exist() -> bool {
-    let nodes = [
-        "/dev/dri",
-        "/dev/nvidiactl",
-        "/dev/dxg",
-        "/dev/kgsl-3d0",
-        "/dev/mali0",
-    ];
-    !cfg!(target_os = "linux") || nodes.iter().any(|node| Path::new(node).exists())
+pub fn quiet_drivers() {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        let usable = |folder: std::ffi::OsString| Path::new(&folder).is_absolute();
+        if std::env::var_os("XDG_RUNTIME_DIR").is_some_and(usable) {
+            return;
+        }
+        if let Ok(program) = std::env::current_exe() {
+            let mut again = std::process::Command::new(program);
+            again.args(std::env::args_os().skip(1));
+            again.env("XDG_RUNTIME_DIR", std::env::temp_dir());
+            // Only returns where it fails, and then the complaint is all that happens.
+            let _ = again.exec();
+        }
+    }
 }
 
-#[expect(clippy::print_stderr, reason = "warnings go to standard error")]
 fn warning(quiet: bool, text: &str) {
     if !quiet {
-        eprintln!("warning: {}", printable(text));
+        super::say(&format!("{} {}", colour::word("warning"), printable(text)));
     }
 }
 
@@ -161,9 +150,11 @@ pub fn start_threads(args: &MachineArgs) -> anyhow::Result<usize> {
     set_threads(args.threads)
 }
 
-/// Starts this many worker threads, by default one per core.
+/// Starts this many worker threads, by default one per core, or as many as the scheduler of a cluster has given the task.
 pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
-    let threads = threads.map_or(0, usize::from);
+    let given = || std::env::var("SLURM_CPUS_PER_TASK").ok()?.parse().ok();
+    let given = threads.map(usize::from).or_else(given);
+    let threads = given.map_or(0, |threads: usize| threads.min(1024));
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()?;
@@ -171,10 +162,9 @@ pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
 }
 
 /// A note to the user, unless it is unwanted.
-#[expect(clippy::print_stderr, reason = "notes go to standard error")]
 pub fn note(args: &MachineArgs, text: &str) {
     if !args.quiet {
-        eprintln!("note: {}", printable(text));
+        super::say(&format!("{} {}", colour::word("note"), printable(text)));
     }
 }
 

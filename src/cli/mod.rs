@@ -2,13 +2,15 @@
 
 mod args;
 mod calibrate;
-mod data;
+mod colour;
 mod devices;
 mod evaluate;
 mod failure;
 mod fit;
 mod import;
 mod interrupt;
+mod long;
+mod long_args;
 mod machine;
 mod plan;
 mod presets;
@@ -18,43 +20,57 @@ mod reproduce;
 mod resources;
 mod run;
 mod sample_sizes;
+mod serve;
+mod serve_args;
+mod shell;
 mod simulate;
+mod slurm;
 mod solve;
 mod sweep;
+mod task_args;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
+use cbwk_gpu::error::printable;
 use interrupt::Interrupted;
+use long_args::ClusterCommand;
 
 /// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
 /// backend cannot run here.
-#[expect(clippy::print_stderr, reason = "errors go to standard error")]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let asked = colour::asked();
+    let matches = Cli::command().color(asked).try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             if error.use_stderr() {
-                eprintln!("{}", failure::printable(&one_line(&error.to_string())));
+                colour::choose(asked);
+                let line = printable(&one_line(&error.to_string()));
+                let line = line.strip_prefix("error: ").unwrap_or(&line);
+                say(&format!("{} {line}", colour::word("error")));
                 return ExitCode::from(2);
             }
             // Help and version are answers, not errors; a closed pipe is nobody's fault.
-            let _ = error.print();
-            return ExitCode::SUCCESS;
+            return match error.print() {
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => ExitCode::FAILURE,
+                _ => ExitCode::SUCCESS,
+            };
         }
     };
+    colour::choose(cli.color);
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let start = if error.is::<Interrupted>() {
-                ""
-            } else {
-                "error: "
-            };
-            eprintln!("{start}{}", failure::in_words(&error));
+            let text = failure::in_words(&error);
+            match error.is::<Interrupted>() {
+                true => say(&text),
+                false => say(&format!("{} {text}", colour::word("error"))),
+            }
             ExitCode::from(failure::exit_code(&error))
         }
     }
@@ -63,6 +79,10 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Simulate(args) => simulate::simulate(args),
+        Command::Merge(args) => long::merge(args),
+        Command::Status(args) => long::status(args),
+        Command::Verify(args) => long::verify(args),
+        Command::Cluster(ClusterCommand::Slurm(args)) => long::slurm(args),
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
@@ -71,8 +91,11 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Fit(args) => fit::fit(args),
         Command::Plan(args) => plan::plan(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
+        Command::Serve(args) => serve::serve(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }
 
@@ -86,8 +109,19 @@ fn one_line(text: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Whoever read our output has gone, wherever in the chain that stands.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    let broken = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
+    error.chain().any(|cause| match cause.downcast_ref() {
+        Some(error) => broken(error),
+        None => match cause.downcast_ref().map(csv::Error::kind) {
+            Some(csv::ErrorKind::Io(error)) => broken(error),
+            _ => false,
+        },
+    })
+}
+
+/// A line on standard error, as far as it goes: there may be nobody, or no space left.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

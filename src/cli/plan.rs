@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use super::args::PlanArgs;
 use super::machine;
+use super::progress::Clock;
+use super::task_args::PlanArgs;
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::dp::cpu::Cpu;
-use cbwk_gpu::error::InputError;
+use cbwk_gpu::error::{InputError, printable};
 use cbwk_gpu::history::plan::{OfferPlan, PlanError, PlanKind, PlanView, plan_csv, segments};
 use cbwk_gpu::report::own_data::plan_page;
 use cbwk_gpu::results::write_whole;
@@ -27,6 +28,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
         true => PlanKind::Optimistic,
         false => PlanKind::Estimates,
     };
+    let clock = Clock::start(false, "planning");
     let plan = OfferPlan::make(
         &folder.file,
         &fitted,
@@ -51,6 +53,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
     let page = place.with_extension("html");
     write_whole(&page, plan_page(&folder.name(), &view).as_bytes())?;
 
+    drop(clock);
     let mut out = std::io::stdout().lock();
     let typical = &segments[segments.len() / 2];
     let columns = folder.file.encoding.columns.iter().zip(&typical.values);
@@ -64,7 +67,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
     )?;
     let whom = match customer.is_empty() {
         true => String::new(),
-        false => format!(" to a customer with {}", customer.join(", ")),
+        false => format!(" to a customer with {}", printable(&customer.join(", "))),
     };
     writeln!(
         out,

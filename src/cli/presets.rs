@@ -58,8 +58,7 @@ fn log(args: &PresetsArgs, study: &Study) -> anyhow::Result<()> {
             .map_or_else(unnamed, <[String]>::to_vec),
     );
     header.extend(["offer", "accepted", "stock"].map(String::from));
-    // A closed pipe is the reader's choice: its error must stay one of input and output.
-    out.write_record(&header).map_err(std::io::Error::from)?;
+    out.write_record(&header)?;
     for arrival in sample_log(&study.world, args.episodes as usize, args.seed) {
         let mut line = vec![arrival.episode.to_string(), arrival.step.to_string()];
         line.extend(arrival.features.iter().map(ToString::to_string));
@@ -69,7 +68,7 @@ fn log(args: &PresetsArgs, study: &Study) -> anyhow::Result<()> {
         });
         line.push(u8::from(arrival.accepted).to_string());
         line.push(arrival.budget.to_string());
-        out.write_record(&line).map_err(std::io::Error::from)?;
+        out.write_record(&line)?;
     }
     out.flush()?;
     Ok(())

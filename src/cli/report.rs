@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
+use super::progress::Clock;
 use cbwk_gpu::error::{InputError, OutputError};
-use cbwk_gpu::report::html::Report;
+use cbwk_gpu::report::html::{Report, SweepReport};
 use cbwk_gpu::results::{Results, write_whole};
 
 /// Runs the command.
@@ -21,13 +22,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<()> {
             .into());
         }
     }
-    let runs: Vec<Results> = args
-        .folders
-        .iter()
-        .map(|folder| Results::read(folder))
-        .collect::<Result<_, _>>()?;
-    let report = Report::new(runs);
-
+    let clock = Clock::start(false, "reading and drawing");
+    let report = read(args)?;
     let page = page_path(args)?;
     if let Some(folder) = page
         .parent()
@@ -37,18 +33,44 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<()> {
     }
     let stem = page.file_stem().unwrap_or_default().to_string_lossy();
     let mut beside = Vec::new();
-    for (name, svg, png) in report.pictures() {
+    let pictures = match &report {
+        Page::Runs(report) => report.pictures(),
+        Page::Sweep(report) => report.pictures(),
+    };
+    for (name, svg, png) in pictures {
         for (kind, content) in [("svg", svg.as_bytes()), ("png", &png)] {
             let file = page.with_file_name(format!("{stem}-{name}.{kind}"));
             write_whole(&file, content)?;
             beside.extend(file.file_name().map(PathBuf::from));
         }
     }
-    write_whole(&page, report.page(&beside).as_bytes())?;
+    let text = match &report {
+        Page::Runs(report) => report.page(&beside),
+        Page::Sweep(report) => report.page(&beside),
+    };
+    write_whole(&page, text.as_bytes())?;
+    drop(clock);
     let mut out = std::io::stdout().lock();
     writeln!(out, "report in {}", page.display())?;
     writeln!(out, "pictures beside it: {}", names(&beside))?;
     Ok(())
+}
+
+/// What a page is about.
+enum Page {
+    Runs(Report),
+    Sweep(SweepReport),
+}
+
+fn read(args: &ReportArgs) -> Result<Page, InputError> {
+    if let [folder] = args.folders.as_slice()
+        && !folder.join("run.json").is_file()
+        && folder.join("overview.csv").is_file()
+    {
+        return Ok(Page::Sweep(SweepReport::read(folder)?));
+    }
+    let runs = args.folders.iter().map(|folder| Results::read(folder));
+    Ok(Page::Runs(Report::new(runs.collect::<Result<_, _>>()?)))
 }
 
 /// Where the page goes: `--out` if it names an HTML file, `report.html` in `--out` or in the folder reported on; in

@@ -4,14 +4,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::args::{Format, ReproduceArgs};
-use super::data::Data;
-use super::interrupt::Interrupt;
+use super::args::{ReproduceArgs, TableFormat};
 use super::run::{Machine, results_folder, run_study, seconds, with_others};
 use super::{machine, resources};
 use cbwk_gpu::config::{self, StudyFile};
-use cbwk_gpu::report::plot;
 use cbwk_gpu::report::verdict::{self, Panel};
+use cbwk_gpu::report::{plot, write_picture};
+use cbwk_gpu::runs::Data;
 
 /// Beyond this many episodes fewer replications are the default.
 const LONG: u64 = 500;
@@ -31,6 +30,8 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             document.set_whole("study", "episodes", args.episodes, "--episodes");
             document.set_whole("study", "replications", replications, "--replications");
             document.set_whole("study", "seed", args.seed, "--seed");
+            document.set_whole("study", "horizon", args.horizon, "--horizon");
+            document.set_constant_budget(args.budget, "--budget");
             let file = StudyFile::from_document(&document)?;
             machine::check_strategy(&args.machine, file.study.world.task())?;
             studies.push((k, panel, file));
@@ -41,11 +42,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
     let out = args.out.as_deref().unwrap_or(Path::new("results"));
     resources::check_studies(studies.iter().map(|(_, _, file)| &file.study), out)?;
     let folder = results_folder(args.out.as_deref(), args.force, "reproduce")?;
-    let machine = Machine {
-        args: &args.machine,
-        threads,
-        interrupt: Interrupt::listen()?,
-    };
+    let machine = Machine::new(&args.machine, threads)?;
     let mut panels = Vec::new();
     let mut runs = Vec::new();
     for same_actions in studies.chunk_by(|(k, ..), (next, ..)| k == next) {
@@ -63,33 +60,41 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
                 );
                 with_others(error, done)
             })?;
+            let finished = finished.expect("whole studies have results");
             let results = &finished.results;
             // The paper's figure shows the paper's policies; the improvement has a figure of its own.
             let paper = results.first_policies(config::COMPARED.len());
-            charts.push(plot::regret(&paper));
+            charts.push(plot::with_paper_names(plot::regret(&paper)));
             improved.push(plot::regret(results));
             panels.push(Panel::new(panel.name(), *k, results, finished.excess));
             runs.push(results.run.text());
         }
         let figure = plot::side_by_side(&charts);
         let k = same_actions[0].0;
-        folder.write(&format!("figure-K{k}.svg"), figure.as_bytes())?;
+        write_picture(&folder, &format!("figure-K{k}"), &figure)?;
         let figure = plot::side_by_side(&improved);
-        folder.write(&format!("improved-K{k}.svg"), figure.as_bytes())?;
+        write_picture(&folder, &format!("improved-K{k}"), &figure)?;
     }
     let setting = format!(
-        "T = {} episodes, H = 24 steps, budget B = 5, {replications} replications, seed {}.",
-        args.episodes, args.seed
+        "T = {} episodes, H = {} steps, budget B = {}, {replications} replications, seed {}.",
+        args.episodes, args.horizon, args.budget, args.seed
     );
     let page = verdict::verdict(&setting, &panels);
     folder.write("verdict.md", page.as_bytes())?;
     let mut out = std::io::stdout().lock();
     match args.machine.format {
-        Format::Json => writeln!(out, "[{}]", runs.join(","))?,
-        Format::Table => {
+        TableFormat::Json => writeln!(out, "[{}]", runs.join(","))?,
+        format => {
             let place = folder.path().display();
             let time = seconds(start.elapsed());
-            write!(out, "{page}\nresults in {place} ({time})\n")?;
+            let page = match format {
+                TableFormat::Latex => verdict::tables(&panels, format.style()),
+                _ => page,
+            };
+            let end = format
+                .style()
+                .prose(&format!("\nresults in {place} ({time})"));
+            write!(out, "{page}{end}")?;
         }
     }
     Ok(())

@@ -5,7 +5,8 @@ use std::io::Write;
 use anyhow::Context;
 use serde_json::json;
 
-use super::args::{Format, SolveArgs};
+use super::args::{SolveArgs, TableFormat};
+use super::progress;
 use cbwk_gpu::config::Instance;
 use cbwk_gpu::dp::Backend;
 use cbwk_gpu::experiment::{Streams, study_estimates};
@@ -33,6 +34,8 @@ pub fn study(
     sizes.sort_unstable();
     sizes.dedup();
     let repeats = args.repeats as usize;
+    let estimates = (sizes.len() * repeats) as u64;
+    let bar = progress::bar(args.machine.quiet, estimates, "estimates");
     let study = study_estimates(
         world,
         opt,
@@ -40,7 +43,9 @@ pub fn study(
         repeats,
         &Streams::new(instance.seed),
         backend,
+        &|| bar.inc(1),
     )?;
+    bar.finish_and_clear();
     let how = optimum
         .estimate
         .as_ref()
@@ -77,13 +82,7 @@ pub fn study(
     }
     let mut out = std::io::stdout().lock();
     match args.machine.format {
-        Format::Table => {
-            let headline = format!(
-                "{name}: opt {opt:.6} ({how}) at budget {budget}, {repeats} estimates per sample size"
-            );
-            write!(out, "{}", estimation::table(&headline, &estimation))?;
-        }
-        Format::Json => {
+        TableFormat::Json => {
             let sizes = study.sizes.iter().map(|size| {
                 json!({
                     "rows": size.rows,
@@ -104,6 +103,16 @@ pub fn study(
                 "sizes": sizes.collect::<Vec<_>>(),
             });
             writeln!(out, "{object:#}")?;
+        }
+        format => {
+            let headline = format!(
+                "{name}: opt {opt:.6} ({how}) at budget {budget}, {repeats} estimates per sample size"
+            );
+            write!(
+                out,
+                "{}",
+                estimation::table(&headline, &estimation, format.style())
+            )?;
         }
     }
     Ok(())

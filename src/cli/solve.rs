@@ -6,7 +6,8 @@ use std::io::Write;
 use anyhow::Context;
 use serde::Serialize;
 
-use super::args::{Format, SolveArgs};
+use super::args::{SolveArgs, TableFormat};
+use super::progress::Clock;
 use super::{machine, resources, sample_sizes};
 use cbwk_gpu::config::Instance;
 use cbwk_gpu::experiment::{Purpose, Streams, optimum_memory};
@@ -49,10 +50,12 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
     if !args.sample_sizes.is_empty() {
         return sample_sizes::study(args, &name, &instance, rows.as_ref(), backend.as_mut());
     }
+    let clock = Clock::start(args.machine.quiet, "solving");
     let optimum = match rows {
         Some(rows) => Optimum::from_rows(world, &rows, backend.as_mut())?,
         None => Optimum::exact(world, backend.as_mut())?.context("the law is finite")?,
     };
+    drop(clock);
     if let Some(path) = &args.out {
         write_whole(path, &csv_text(value_rows(&optimum.table)))?;
     }
@@ -63,11 +66,7 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
     let optima = OptimumByBudget::new(&optimum, 0..=world.task().budget_max());
     let mut out = std::io::stdout().lock();
     match args.machine.format {
-        Format::Table => {
-            let headline = format!("{name}: {how}, H = {}", world.task().horizon());
-            write!(out, "{}", report::table::optimum(&headline, &optima))?;
-        }
-        Format::Json => {
+        TableFormat::Json => {
             let done = backend.report();
             let solved = Solved {
                 version: env!("CARGO_PKG_VERSION"),
@@ -80,6 +79,14 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
                 optima,
             };
             writeln!(out, "{}", serde_json::to_string_pretty(&solved)?)?;
+        }
+        format => {
+            let headline = format!("{name}: {how}, H = {}", world.task().horizon());
+            write!(
+                out,
+                "{}",
+                report::table::optimum(&headline, &optima, format.style())
+            )?;
         }
     }
     Ok(())

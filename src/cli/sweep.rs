@@ -4,23 +4,28 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::args::{Format, SimulateArgs};
-use super::data::Data;
-use super::interrupt::Interrupt;
-use super::run::{Machine, results_folder, run_study, seconds, with_others};
+use super::args::{SimulateArgs, TableFormat};
+use super::run::{Machine, run_study, seconds, with_others};
+use super::simulate::{study_folder, write_data};
 use super::{machine, resources};
 use cbwk_gpu::config::{StudyFile, Sweep, SweepPoint};
 use cbwk_gpu::error::{InputError, OutputError};
+use cbwk_gpu::experiment::Shard;
 use cbwk_gpu::report;
-use cbwk_gpu::results::{Overview, OverviewRow, PointResult, ResultsFolder};
+use cbwk_gpu::results::{ResultsFolder, SweepIndex, SweptPoint};
+use cbwk_gpu::runs::Data;
 
 /// Runs every point; all are checked before the first starts.
-pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
+pub fn simulate_all(
+    args: &SimulateArgs,
+    sweep: &Sweep,
+    shard: Option<Shard>,
+) -> anyhow::Result<()> {
     let start = Instant::now();
     let studies: Vec<StudyFile> = sweep
         .points
         .iter()
-        .map(|point| StudyFile::from_document(&point.document))
+        .map(StudyFile::of_point)
         .collect::<Result<_, InputError>>()?;
     for file in &studies {
         machine::check_strategy(&args.machine, file.study.world.task())?;
@@ -31,59 +36,79 @@ pub fn simulate_all(args: &SimulateArgs, sweep: &Sweep) -> anyhow::Result<()> {
     let out = args.out.as_deref().unwrap_or(Path::new("results"));
     resources::check_studies(studies.iter().map(|file| &file.study), out)?;
     let data = Data::read(studies.iter())?;
-    let folder = results_folder(args.out.as_deref(), args.force, name)?;
-    let inner = |point: &SweepPoint| folder.inner(&point.label, args.force);
+    let folder = study_folder(args, shard, name)?;
+    let anew = args.force || args.durable.resume;
+    let inner = |point: &SweepPoint| folder.inner(&point.label, anew);
     let folders = sweep.points.iter().map(inner);
     let folders: Vec<ResultsFolder> = folders.collect::<Result<_, OutputError>>()?;
     for (file, folder) in studies.iter().zip(&folders) {
-        data.write(file, folder)?;
+        write_data(&data, file, folder)?;
     }
     drop(data);
-    let machine = Machine {
-        args: &args.machine,
-        threads,
-        interrupt: Interrupt::listen()?,
-    };
-    let mut overview = Overview {
+    let index = SweepIndex {
+        title: format!("{name}: {} points", sweep.combinations),
         keys: sweep.keys.clone(),
-        rows: Vec::new(),
+        points: sweep.points.iter().map(swept).collect(),
     };
+    write_index(&index, &folder)?;
+    let machine = Machine::new(&args.machine, threads)?;
+    let out = args.out.as_deref().unwrap_or(folder.path());
+    let machine = machine.durable(&args.durable, shard, out);
     let mut runs = Vec::new();
     for (number, (point, study)) in sweep.points.iter().zip(&studies).enumerate() {
-        let place = format!("point {} of {}: {}", number + 1, studies.len(), point.label);
+        let place = format!("study {} of {}: {}", number + 1, studies.len(), point.label);
         machine::note(&args.machine, &place);
         let inner = &folders[number];
         let finished = run_study(study, inner, backend.as_mut(), &machine);
         let finished = finished.map_err(|error| {
             let place = folder.path().display();
             let done = format!(
-                "; {number} of {} points are finished in {place}",
+                "; {number} of {} studies are finished in {place}",
                 studies.len()
             );
             with_others(error, done)
         })?;
-        let run = finished.results.run;
-        let rows = run.policies.iter().map(|policy| OverviewRow {
-            point: point.label.clone(),
-            values: point.values.clone(),
-            result: PointResult::new(policy),
-        });
-        overview.rows.extend(rows);
-        runs.push(run.text());
+        runs.extend(finished.map(|finished| finished.results.run));
     }
-    folder.write("overview.csv", &overview.text())?;
-    let title = format!("{name}: {} points", studies.len());
-    let chart = report::overview::chart(&title, &overview);
-    folder.write("overview.svg", chart.svg().as_bytes())?;
     let mut out = std::io::stdout().lock();
+    let (place, time) = (folder.path().display(), seconds(start.elapsed()));
+    if shard.is_some() {
+        writeln!(out, "finished in {place} ({time})")?;
+        return Ok(());
+    }
+    let overview = report::overview::write(&index, &runs, &folder)?;
     match args.machine.format {
-        Format::Json => writeln!(out, "[{}]", runs.join(","))?,
-        Format::Table => {
-            let table = report::overview::table(&title, &overview);
-            let place = folder.path().display();
-            let time = seconds(start.elapsed());
-            write!(out, "{table}\nresults in {place} ({time})\n")?;
+        TableFormat::Json => {
+            let runs: Vec<String> = runs.iter().map(cbwk_gpu::results::Run::text).collect();
+            writeln!(out, "[{}]", runs.join(","))?;
+        }
+        format => {
+            let style = format.style();
+            let table = report::overview::table(&index.title, &overview, style);
+            let end = style.prose(&format!("\nresults in {place} ({time})"));
+            write!(out, "{table}{end}")?;
         }
     }
     Ok(())
+}
+
+fn swept(point: &SweepPoint) -> SweptPoint {
+    SweptPoint {
+        label: point.label.clone(),
+        values: point.values.clone(),
+    }
+}
+
+/// Writes the points; those of a run that is gone on with must be the same.
+fn write_index(index: &SweepIndex, folder: &ResultsFolder) -> anyhow::Result<()> {
+    match SweepIndex::read(folder.path())? {
+        Some(begun) if begun != *index => Err(InputError::File {
+            file: folder.path().to_path_buf(),
+            message: "sweep: found other points; accepted: those that the run was begun with"
+                .into(),
+        }
+        .into()),
+        Some(_) => Ok(()),
+        None => Ok(folder.write(SweepIndex::FILE, index.text().as_bytes())?),
+    }
 }

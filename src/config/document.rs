@@ -57,7 +57,7 @@ impl Document {
     /// Reads and parses a file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
         let text =
-            std::fs::read_to_string(file).map_err(|error| InputError::unreadable(file, &error))?;
+            crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
         Self::parse(file, &text)
     }
 
@@ -76,6 +76,18 @@ impl Document {
                 origin: Origin::Line(1),
             },
         })
+    }
+
+    /// A study stated as values instead of a text, such as a dictionary of another language: messages name the field and
+    /// `name`, paths start from the working folder.
+    pub fn from_table(name: &str, table: &toml::Table) -> Self {
+        Self {
+            file: PathBuf::from(name),
+            root: stated(
+                &toml::Value::Table(table.clone()),
+                &Origin::Option(name.into()),
+            ),
+        }
     }
 
     /// What messages call the file.
@@ -209,6 +221,25 @@ impl Document {
         root.push(("policies".into(), list));
     }
 
+    /// Adds a policy to those of the study.
+    pub fn add_policy(&mut self, policy: &toml::Table, option: &str) {
+        let origin = Origin::Option(option.into());
+        let item = stated(&toml::Value::Table(policy.clone()), &origin);
+        let Node::Table(root) = &mut self.root.node else {
+            return;
+        };
+        let known = root.iter_mut().find(|(name, _)| name == "policies");
+        match known.map(|(_, known)| &mut known.node) {
+            Some(Node::List(known)) => known.push(item),
+            // What is no list is refused where the study is read.
+            Some(_) => {}
+            None => {
+                let node = Node::List(vec![item]);
+                root.push(("policies".into(), Item { node, origin }));
+            }
+        }
+    }
+
     fn section_mut(&mut self, section: &str) -> &mut Vec<(String, Item)> {
         let Node::Table(root) = &mut self.root.node else {
             unreachable!("the root of a study file is a table")
@@ -266,7 +297,10 @@ impl Document {
                     .iter()
                     .find(|(name, _)| name == segment)
                     .map(|(_, item)| item),
-                Node::List(items) => segment.parse::<usize>().ok().and_then(|i| items.get(i - 1)),
+                Node::List(items) => segment
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|i| items.get(i.checked_sub(1)?)),
                 _ => None,
             };
             match next {
@@ -276,6 +310,26 @@ impl Document {
         }
         &item.origin
     }
+}
+
+fn stated(value: &toml::Value, origin: &Origin) -> Item {
+    use toml::Value;
+    let node = match value {
+        Value::String(text) => Node::Text(text.clone()),
+        Value::Integer(whole) => Node::Whole(*whole),
+        Value::Float(number) => Node::Number(*number),
+        Value::Boolean(flag) => Node::Flag(*flag),
+        Value::Datetime(date) => Node::Date(date.to_string()),
+        Value::Array(items) => Node::List(items.iter().map(|x| stated(x, origin)).collect()),
+        Value::Table(table) => {
+            let entries = table
+                .iter()
+                .map(|(key, x)| (key.clone(), stated(x, origin)));
+            Node::Table(entries.collect())
+        }
+    };
+    let origin = origin.clone();
+    Item { node, origin }
 }
 
 fn table_node(table: &DeTable, line_of: &impl Fn(usize) -> usize) -> Node {

@@ -3,6 +3,8 @@
 mod data_files;
 mod document;
 mod fitted_study;
+mod live;
+mod live_learning;
 mod paper;
 mod presets;
 mod read;
@@ -14,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{InputError, Invalid};
+use crate::results::EpisodesFormat;
 use crate::task::{ContextRows, Task};
 use crate::world::World;
 use read::context_rows::FeatureNames;
@@ -22,6 +25,8 @@ use section::Section;
 pub use crate::experiment::{NamedPolicy, Study};
 pub use data_files::DataFile;
 pub use document::Document;
+pub use live::{JOURNAL_FILE, LEARNER_FILE, ServeError};
+pub use live_learning::LiveLearning;
 pub use paper::{COMPARED, IMPROVED, Panel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint};
@@ -35,6 +40,8 @@ const COUNT_LIMIT: u64 = 100_000_000;
 pub struct StudyFile {
     /// What to run.
     pub study: Study,
+    /// How the lines of episodes are written.
+    pub episodes_format: EpisodesFormat,
     /// The file with every default filled in and the names of the data's copies; it reproduces the run.
     resolved: toml::Table,
     data: Vec<DataFile>,
@@ -50,11 +57,24 @@ struct Settings {
     delta: f64,
     optimum_rows: usize,
     expected: bool,
+    trace: bool,
+    episodes_format: EpisodesFormat,
+    reference: Option<String>,
 }
 
 impl StudyFile {
     /// Reads and checks a whole study. A sweep is left aside: [`Document::sweep`] has its points.
     pub fn from_document(document: &Document) -> Result<Self, InputError> {
+        Self::read(document, None)
+    }
+
+    /// The study of a sweep's point, checked with all its policies and left with those that the point is for. They keep
+    /// the random streams that they have in the whole study.
+    pub fn of_point(point: &SweepPoint) -> Result<Self, InputError> {
+        Self::read(&point.document, Some(&point.policies))
+    }
+
+    fn read(document: &Document, only: Option<&[usize]>) -> Result<Self, InputError> {
         let mut root = Section::root(document);
         let settings = settings(&mut root)?;
         let mut names = FeatureNames::default();
@@ -62,7 +82,12 @@ impl StudyFile {
         let policies = read::policies(&mut root, &spec, &mut names)?;
         root.ignore("sweep");
         let mut resolved = root.finish()?;
+        let episodes_format = settings.episodes_format;
         let check = || -> Result<Study, Invalid> {
+            if !episodes_format.is_available() {
+                let accepted = "csv, as this program was built without the feature parquet";
+                return Err(Invalid::new("study.episodes_format", "parquet", accepted));
+            }
             let world = spec.check()?;
             let study = Study {
                 name: settings.name,
@@ -74,13 +99,19 @@ impl StudyFile {
                 delta: settings.delta,
                 optimum_rows: settings.optimum_rows,
                 expected: settings.expected,
+                trace: settings.trace,
+                reference: settings.reference,
             };
             study.check()?;
             Ok(study)
         };
-        let study = check().map_err(|invalid| document.locate(&invalid))?;
+        let mut study = check().map_err(|invalid| document.locate(&invalid))?;
+        if let Some(places) = only {
+            keep_policies(&mut study, &mut resolved, places);
+        }
         Ok(Self {
             study,
+            episodes_format,
             data: data_files::relocate(&mut resolved),
             resolved,
         })
@@ -112,11 +143,57 @@ impl StudyFile {
         })
     }
 
+    /// The first key in which this study differs from another: its path, what it is here, and what it is there.
+    pub fn difference(&self, other: &Self) -> Option<(String, String, String)> {
+        let here = toml::Value::Table(self.resolved.clone());
+        let there = toml::Value::Table(other.resolved.clone());
+        difference(String::new(), Some(&here), Some(&there))
+    }
+
     /// The resolved study as a file.
     pub fn resolved_text(&self) -> String {
         let body = toml::to_string(&self.resolved).expect("a table of values can be written");
         let derived: String = self.derived().collect();
         format!("# Resolved study: every setting as it was used.\n{derived}\n{body}")
+    }
+}
+
+/// The first place in which two values differ.
+fn difference(
+    path: String,
+    here: Option<&toml::Value>,
+    there: Option<&toml::Value>,
+) -> Option<(String, String, String)> {
+    use toml::Value::{Array, Table};
+    match (here, there) {
+        (Some(Table(a)), Some(Table(b))) => {
+            let others = b.keys().filter(|key| !a.contains_key(*key));
+            let mut keys = a.keys().chain(others);
+            keys.find_map(|key| {
+                let path = match path.is_empty() {
+                    true => key.clone(),
+                    false => format!("{path}.{key}"),
+                };
+                difference(path, a.get(key), b.get(key))
+            })
+        }
+        (Some(Array(a)), Some(Array(b))) if path == "policies" => {
+            let mut places = 0..a.len().max(b.len());
+            places.find_map(|i| {
+                let path = format!("{path}[{}]", i + 1);
+                difference(path, a.get(i), b.get(i))
+            })
+        }
+        (Some(a), Some(b)) if a == b => None,
+        (None, None) => None,
+        (a, b) => {
+            let shown = |value: Option<&toml::Value>| match value {
+                Some(Table(_)) => "a table".to_string(),
+                Some(value) => value.to_string(),
+                None => "nothing".into(),
+            };
+            Some((path, shown(a), shown(b)))
+        }
     }
 }
 
@@ -183,6 +260,13 @@ fn settings(root: &mut Section) -> Result<Settings, InputError> {
         delta: s.number_or("delta", 0.1)?,
         optimum_rows: s.whole_or("optimum_rows", 2..=COUNT_LIMIT, 20_000)? as usize,
         expected: s.flag_or("expected", false)?,
+        trace: s.flag_or("trace", false)?,
+        episodes_format: EpisodesFormat::of_word(s.word_or(
+            "episodes_format",
+            &EpisodesFormat::WORDS,
+            EpisodesFormat::WORDS[0],
+        )?),
+        reference: s.optional_text("reference")?,
     };
     let resolved = s.finish()?;
     root.resolve("study", resolved);
@@ -190,14 +274,45 @@ fn settings(root: &mut Section) -> Result<Settings, InputError> {
 }
 
 fn check_policies(
-    policies: Vec<(String, crate::policy::PolicySpec)>,
+    policies: Vec<read::NamedSpec>,
     task: &Task,
 ) -> Result<Vec<NamedPolicy>, Invalid> {
     let policies = policies.into_iter().enumerate();
     policies
-        .map(|(i, (name, spec))| {
-            let maker = spec.check(&format!("policies[{}]", i + 1), task)?;
-            Ok(NamedPolicy::new(name, maker))
+        .map(|(i, policy)| {
+            let maker = policy.spec.check(&format!("policies[{}]", i + 1), task)?;
+            Ok(NamedPolicy {
+                stream: policy.stream,
+                ..NamedPolicy::new(policy.name, maker)
+            })
         })
         .collect()
+}
+
+/// Removes the policies at other places. Those that move keep the streams of their places.
+fn keep_policies(study: &mut Study, resolved: &mut toml::Table, places: &[usize]) {
+    let keep = |place: usize| places.contains(&place);
+    for (place, policy) in study.policies.iter_mut().enumerate() {
+        policy.stream.get_or_insert(place as u64);
+    }
+    let mut place = 0..;
+    study.policies.retain(|_| place.next().is_some_and(keep));
+    let there = |name: &String| study.policies.iter().any(|policy| policy.name == *name);
+    if !study.reference.as_ref().is_none_or(there) {
+        // Differences are paired within a study.
+        study.reference = None;
+        if let Some(toml::Value::Table(settings)) = resolved.get_mut("study") {
+            settings.remove("reference");
+        }
+    }
+    let Some(toml::Value::Array(tables)) = resolved.get_mut("policies") else {
+        return;
+    };
+    let mut place = 0..;
+    tables.retain(|_| place.next().is_some_and(keep));
+    for (policy, table) in study.policies.iter().zip(tables) {
+        if let (Some(stream), toml::Value::Table(table)) = (policy.stream, table) {
+            table.insert("stream".into(), (stream as i64 + 1).into());
+        }
+    }
 }

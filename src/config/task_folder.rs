@@ -8,7 +8,10 @@ use std::sync::Arc;
 use super::fitted_study::study_text;
 use crate::error::{InputError, Invalid, OutputError};
 use crate::history::fit::{self, FitSettings, Fitted, ModelFile};
-use crate::history::{FeatureColumns, Import, ImportError, LabeledLog, LogForm, Summary, TaskFile};
+use crate::history::{
+    FeatureColumns, Import, ImportError, JournalLog, JournalSummary, LabeledLog, LogForm, Summary,
+    TaskFile,
+};
 use crate::results::write_whole;
 use crate::task::Task;
 
@@ -40,8 +43,8 @@ impl TaskFolder {
     /// Opens a folder that an import has made.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let place = path.join(TASK_FILE);
-        let text =
-            fs::read_to_string(&place).map_err(|error| InputError::unreadable(&place, &error))?;
+        let text = crate::files::read_text(&place)
+            .map_err(|error| InputError::unreadable(&place, &error))?;
         let file = parse(&place, &text)?;
         let task = file.check().map_err(|invalid| InputError::File {
             file: place,
@@ -56,17 +59,9 @@ impl TaskFolder {
 
     /// Makes the folder from a raw file that has been read once. Nothing is overwritten unless `overwrite` says so.
     pub fn create(path: &Path, import: Import, overwrite: bool) -> Result<Summary, ImportError> {
-        let names = [TASK_FILE, LOG_FILE];
-        let found = names.iter().find(|name| path.join(name).exists());
-        if let (Some(found), false) = (found, overwrite) {
-            return Err(ImportError::Output(OutputError::Occupied {
-                folder: path.to_path_buf(),
-                found: (*found).to_string(),
-            }));
-        }
+        prepare(path, overwrite)?;
         let unwritable =
             |path: &Path, error| ImportError::Output(OutputError::unwritable(path, error));
-        fs::create_dir_all(path).map_err(|error| unwritable(path, error))?;
         let log = path.join(LOG_FILE);
         let partial = path.join(format!("{LOG_FILE}.partial"));
         let file = fs::File::create(&partial).map_err(|error| unwritable(&partial, error))?;
@@ -83,6 +78,24 @@ impl TaskFolder {
         let text = text_of(&imported.task);
         write_whole(&path.join(TASK_FILE), text.as_bytes())?;
         Ok(imported.summary)
+    }
+
+    /// Makes a folder of the journal of a live learner: the task of the journal's folder, and the journal as a log.
+    pub fn of_journal(
+        path: &Path,
+        journal: &Path,
+        overwrite: bool,
+    ) -> Result<JournalSummary, ImportError> {
+        let home = journal.parent().filter(|home| !home.as_os_str().is_empty());
+        let task = Self::open(home.unwrap_or(Path::new(".")))?.file;
+        let log = JournalLog::read(journal, &task)?;
+        prepare(path, overwrite)?;
+        let mut text = Vec::new();
+        let place = path.join(LOG_FILE);
+        let summary = log.write(&task, &mut text, &place)?;
+        write_whole(&place, &text)?;
+        write_whole(&path.join(TASK_FILE), text_of(&task).as_bytes())?;
+        Ok(summary)
     }
 
     /// The labeled log.
@@ -112,7 +125,7 @@ impl TaskFolder {
     /// The fit that the folder's model tells of.
     pub fn fitted(&self) -> Result<Fitted, InputError> {
         let place = self.place(MODEL_FILE);
-        let text = fs::read_to_string(&place).map_err(|error| match error.kind() {
+        let text = crate::files::read_text(&place).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => InputError::File {
                 file: place.clone(),
                 message:
@@ -150,6 +163,19 @@ impl TaskFolder {
     pub fn place(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
+}
+
+/// A folder for a task; one that has a task is taken only where `overwrite` says so.
+fn prepare(path: &Path, overwrite: bool) -> Result<(), OutputError> {
+    let names = [TASK_FILE, LOG_FILE];
+    let found = names.iter().find(|name| path.join(name).exists());
+    if let (Some(found), false) = (found, overwrite) {
+        return Err(OutputError::Occupied {
+            folder: path.to_path_buf(),
+            found: (*found).to_string(),
+        });
+    }
+    fs::create_dir_all(path).map_err(|error| OutputError::unwritable(path, error))
 }
 
 /// The text of a task file.

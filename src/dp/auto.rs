@@ -1,5 +1,5 @@
-//! The GPU where it gains, the CPU elsewhere; the CPU for good once the GPU has failed, and for a single batch whose
-//! tables or magnitudes the GPU gets wrong.
+//! The GPU where it gains, the CPU elsewhere; the CPU for good once the GPU has failed, and for single batches that are too
+//! large for the GPU or whose tables cannot be right.
 
 use super::{
     Backend, BackendError, Coefficients, CostLine, PlanRequest, Plans, Problem, RawTable, Report,

@@ -12,16 +12,16 @@ pub trait Backend: Send {
     /// A short name for reports, such as `cpu`.
     fn name(&self) -> &'static str;
 
-    /// The tables of all problems as computed, in their order. Coefficients that are not finite numbers are refused, for a
-    /// comparison would drop them without a word.
+    /// The tables of all problems as computed, in their order.
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError>;
 
     /// The tables of all requests as computed. By default the fitted oracles' bounds are evaluated on the CPU and the
-    /// problems solved as one batch; backends that can evaluate bounds themselves do so.
+    /// problems solved as one batch; backends that can evaluate bounds themselves do so. Bounds that are not finite
+    /// numbers are refused.
     fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
         let start = Stopwatch::start();
         let mut coefficients = Vec::new();
-        evaluate_bounds(requests, &mut coefficients);
+        evaluate_bounds(requests, &mut coefficients)?;
         let bounds = start.elapsed();
         let problems = requests.iter().zip(&coefficients);
         let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
@@ -47,6 +47,11 @@ pub trait Backend: Send {
 
     /// Whether the backend solves these requests by a way that does not pass over all contexts.
     fn has_shortcut(&mut self, _requests: &[PlanRequest]) -> bool {
+        false
+    }
+
+    /// Whether rows with rho known are to come to it as one problem, and not to be solved step by step on the CPU.
+    fn takes_rows_at_once(&self) -> bool {
         false
     }
 

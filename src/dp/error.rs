@@ -103,6 +103,9 @@ pub enum BackendError {
 impl BackendError {
     /// Whether only this batch is concerned, and the backend may well do the next one.
     pub fn concerns_batch_alone(&self) -> bool {
-        matches!(self, Self::Table { .. } | Self::Magnitude { .. })
+        matches!(
+            self,
+            Self::Table { .. } | Self::Magnitude { .. } | Self::TooLarge { .. }
+        )
     }
 }

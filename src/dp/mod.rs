@@ -13,6 +13,8 @@ mod problem;
 mod raw_table;
 mod report;
 mod sample;
+mod shared_contexts;
+mod single_contexts;
 mod stopwatch;
 mod table;
 mod timing;
@@ -23,10 +25,11 @@ pub use backend::{Backend, Plans};
 pub use error::BackendError;
 pub use problem::{
     BoundParameters, BoundSource, Coefficients, EllipsoidParameters, Link, PlanRequest, Problem,
+    transpose,
 };
 pub use raw_table::{Precision, RawTable};
 pub use report::{Report, Traffic};
-pub use sample::{ContextSample, RowEntry};
+pub use sample::{ArrayList, ContextSample, SampleArrays};
 pub use table::{TableError, ValueTable};
 pub use timing::CostLine;
-pub use weighted_entries::WeightedEntries;
+pub use weighted_entries::{RowEntry, StepContexts, WeightedEntries};

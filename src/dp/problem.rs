@@ -1,6 +1,8 @@
 //! One Optimistic-DP problem: a sample of contexts, and for each (context, action) the two numbers the backward
 //! induction needs. All arrays are flat, `actions` numbers per entry of the sample.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{BackendError, ContextSample};
@@ -25,8 +27,11 @@ impl Coefficients {
         }
     }
 
-    /// Refuses what is not a finite number.
+    /// Refuses what is not a finite number: comparisons would drop it without a word.
     pub fn check(&self, actions: usize) -> Result<(), BackendError> {
+        if products_are_finite(&self.gain, &self.lcb) {
+            return Ok(());
+        }
         let wrong = |(gain, lcb): (&f64, &f64)| !gain.is_finite() || !lcb.is_finite();
         match self.gain.iter().zip(&self.lcb).position(wrong) {
             None => Ok(()),
@@ -41,16 +46,108 @@ impl Coefficients {
 
     /// Makes room for the pairs of a sample.
     pub fn resize_for(&mut self, sample: &ContextSample) {
-        let pairs = sample.len() * sample.actions();
+        self.resize(sample.len() * sample.actions());
+    }
+
+    fn resize(&mut self, pairs: usize) {
         self.gain.resize(pairs, 0.0);
         self.lcb.resize(pairs, 0.0);
     }
 }
 
+/// Numbers with the actions of an entry together, put in place with the entries of an action together.
+pub fn transpose(by_entry: &[f64], actions: usize, apart: usize, by_action: &mut [f64]) {
+    for (action, row) in by_action.chunks_mut(apart).take(actions).enumerate() {
+        let numbers = by_entry.iter().skip(action).step_by(actions);
+        for (slot, x) in row.iter_mut().zip(numbers) {
+            *slot = *x;
+        }
+    }
+}
+
+/// Whether the sum of all gain * lcb is finite, in one pass as fast as memory: it is not where any of the numbers is not.
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512vl+avx512dq",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+pub(super) fn products_are_finite(gain: &[f64], lcb: &[f64]) -> bool {
+    const LANES: usize = 16;
+    let (gains, lcbs) = (gain.chunks_exact(LANES), lcb.chunks_exact(LANES));
+    let rest = gains.remainder().iter().zip(lcbs.remainder());
+    let mut rest_finite = true;
+    for (gain, lcb) in rest {
+        rest_finite &= (gain * lcb).is_finite();
+    }
+    let mut sums = [0.0; LANES];
+    for (gains, lcbs) in gains.zip(lcbs) {
+        for i in 0..LANES {
+            sums[i] += gains[i] * lcbs[i];
+        }
+    }
+    rest_finite && sums.iter().all(|sum| sum.is_finite())
+}
+
+/// Entries whose bounds one task evaluates.
+const BULK_CHUNK: usize = 512;
+
 /// What a backend needs of a fitted oracle.
 pub trait BoundSource: std::fmt::Debug + Send + Sync {
-    /// The coefficients of every (context, action) of a sample.
-    fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients);
+    /// (ucb * r, lcb) of neighbouring entries of one of the sample's ranges ([`ContextSample::ranges`]), the actions of
+    /// an entry together.
+    fn fill_entries(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        gain: &mut [f64],
+        lcb: &mut [f64],
+    );
+
+    /// The same for single contexts, the entries of an action together: those of action a begin at (a - 1) * `apart`.
+    fn fill_by_action(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        apart: usize,
+        gain: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        let pairs = entries.len() * sample.actions();
+        let (mut gains, mut lcbs) = (vec![0.0; pairs], vec![0.0; pairs]);
+        self.fill_entries(sample, entries, &mut gains, &mut lcbs);
+        transpose(&gains, sample.actions(), apart, gain);
+        transpose(&lcbs, sample.actions(), apart, lcb);
+    }
+
+    /// The coefficients of every (context, action) of a sample, in parallel.
+    fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients) {
+        coefficients.resize_for(sample);
+        let mut rest = (&mut coefficients.gain[..], &mut coefficients.lcb[..]);
+        for range in sample.ranges() {
+            let pairs = range.len() * sample.actions();
+            let (gain, gain_rest) = rest.0.split_at_mut(pairs);
+            let (lcb, lcb_rest) = rest.1.split_at_mut(pairs);
+            self.fill_range(sample, range, gain, lcb);
+            rest = (gain_rest, lcb_rest);
+        }
+    }
+
+    /// The coefficients of one of the sample's ranges, in parallel.
+    fn fill_range(
+        &self,
+        sample: &ContextSample,
+        range: Range<usize>,
+        gain: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        let size = BULK_CHUNK * sample.actions();
+        let chunks = gain.par_chunks_mut(size).zip(lcb.par_chunks_mut(size));
+        chunks.enumerate().for_each(|(chunk, (gain, lcb))| {
+            let first = range.start + chunk * BULK_CHUNK;
+            let entries = first..first + gain.len() / sample.actions();
+            self.fill_entries(sample, entries, gain, lcb);
+        });
+    }
 
     /// The fitted parameters, where bounds are a simple function of them that an adapter can evaluate.
     fn parameters(&self) -> Option<BoundParameters>;
@@ -120,7 +217,7 @@ impl BoundParameters {
 pub struct Problem<'a> {
     /// Contexts, weights and costs.
     pub sample: &'a ContextSample,
-    /// ucb * r and lcb.
+    /// ucb * r and lcb. They must be finite numbers ([`Coefficients::check`]): solvers are too quick to look.
     pub coefficients: &'a Coefficients,
     /// Largest budget of the table.
     pub budget_max: u32,
@@ -132,7 +229,7 @@ impl Problem<'_> {
     /// Number of candidates (h, budget, context, action), the unit of work.
     pub fn candidates(&self) -> u64 {
         let contexts: usize = (0..self.sample.horizon())
-            .map(|step| self.sample.step(step).entries.len())
+            .map(|step| self.sample.step(step).len())
             .sum();
         contexts as u64 * self.sample.actions() as u64 * u64::from(self.budget_max)
     }
@@ -152,6 +249,31 @@ pub struct PlanRequest<'a> {
 }
 
 impl PlanRequest<'_> {
+    /// What rewards are divided by on an adapter.
+    #[cfg(feature = "gpu")]
+    pub(super) fn reward_scale(&self) -> f64 {
+        self.reward_max.max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether its bounds are parameters that are known to be finite numbers.
+    pub(super) fn has_finite_bounds(&self) -> bool {
+        match self.source.parameters() {
+            Some(BoundParameters::Armed { bounds, .. }) => {
+                bounds.iter().flatten().all(|x| x.is_finite())
+            }
+            _ => false,
+        }
+    }
+
+    /// Refuses bounds that are not finite numbers: looks at the parameters where they are the bounds themselves, else at
+    /// the bounds.
+    fn check(&self, coefficients: &Coefficients) -> Result<(), BackendError> {
+        if self.has_finite_bounds() {
+            return Ok(());
+        }
+        coefficients.check(self.sample.actions())
+    }
+
     /// The problem, once its coefficients are known.
     pub fn with<'c>(&'c self, coefficients: &'c Coefficients) -> Problem<'c> {
         Problem {
@@ -164,9 +286,33 @@ impl PlanRequest<'_> {
 }
 
 /// Evaluates the bounds of all requests on the CPU, in parallel; `coefficients` may hold those of earlier ones, because
-/// fresh memory costs more than filling it.
-pub(super) fn evaluate_bounds(requests: &[PlanRequest], coefficients: &mut Vec<Coefficients>) {
+/// fresh memory costs more than filling it. What an oracle says is checked here, where it comes in.
+pub(super) fn evaluate_bounds(
+    requests: &[PlanRequest],
+    coefficients: &mut Vec<Coefficients>,
+) -> Result<(), BackendError> {
     coefficients.resize_with(requests.len(), Coefficients::default);
     let fills = requests.par_iter().zip(coefficients);
-    fills.for_each(|(request, into)| request.source.fill(request.sample, into));
+    fills.try_for_each(|(request, into)| {
+        request.source.fill(request.sample, into);
+        request.check(into)
+    })
+}
+
+/// The same for the shared contexts of the samples alone: the single ones are left to who uses them.
+pub(super) fn evaluate_shared_bounds(
+    requests: &[PlanRequest],
+    coefficients: &mut Vec<Coefficients>,
+) -> Result<(), BackendError> {
+    coefficients.resize_with(requests.len(), Coefficients::default);
+    let fills = requests.par_iter().zip(coefficients);
+    fills.try_for_each(|(request, into)| {
+        let shared = request.sample.shared();
+        into.resize(shared * request.sample.actions());
+        let (gain, lcb) = (&mut into.gain, &mut into.lcb);
+        request
+            .source
+            .fill_range(request.sample, 0..shared, gain, lcb);
+        request.check(into)
+    })
 }

@@ -1,7 +1,9 @@
 //! What did the work, as plain data for whoever writes it down.
 
+use serde::{Deserialize, Serialize};
+
 /// What did the work.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// `cpu` or `gpu`.
     pub backend: String,
@@ -15,10 +17,12 @@ pub struct Report {
     pub driver: Option<String>,
     /// What was moved to and from it.
     pub traffic: Option<Traffic>,
+    /// Why bounds were evaluated on the CPU and moved to it as tables, at the last plan where they were.
+    pub bounds_on_cpu: Option<String>,
 }
 
 /// What has been moved to and from an adapter, and launched there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Dispatches.
     pub dispatches: u64,

@@ -1,15 +1,23 @@
 //! The contexts a plan averages over: the unlabeled sample s_t, rows from a file, or a finite law.
 //!
-//! Every distinct context is stored once, as an *entry* with its rewards and costs in flat arrays; each step holds a
-//! list of (entry, weight). Equal contexts of a finite law are merged with their multiplicity, so a sample stops
-//! growing once every context has been seen. No-arrival contexts add nothing but waiting: they only count in `total`.
+//! There are two kinds. *Shared* contexts, those of a finite law or with weights of their own, may serve many steps: each
+//! is stored once, with its rewards and costs, and every step holds a list of (entry, weight). *Single* contexts arrived
+//! once, in one row: their features lie packed by step, in the order of arrival, and nothing else is stored, because
+//! without a table of types rewards and costs follow from the action and theta. Entries number both, the shared contexts
+//! first, then the single ones step by step; the numbers of single contexts move when the sample grows. No-arrival
+//! contexts add nothing but waiting: they only count in `total`.
 
-use std::collections::HashMap;
+mod of_arrays;
+
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::WeightedEntries;
+use super::shared_contexts::{SharedContexts, include};
+use super::single_contexts::SingleContexts;
+use super::{RowEntry, StepContexts, WeightedEntries};
 use crate::task::{Context, ContextRows, Task};
+
+pub use of_arrays::{ArrayList, SampleArrays};
 
 /// Weighted contexts per step, in flat arrays. It only grows.
 #[derive(Debug)]
@@ -17,69 +25,63 @@ pub struct ContextSample {
     id: u64,
     actions: usize,
     dimension: usize,
-    split_by_step: bool,
-    features: Vec<f64>,
-    steps: Vec<u32>,
-    points: Vec<Option<u32>>,
-    largest_features: Vec<f64>,
-    rewards: Vec<f64>,
-    largest_reward: f64,
-    cost_rows: Vec<u32>,
-    distinct_costs: Vec<u32>,
-    entry_of: HashMap<(u32, u32), u32>,
+    shared: SharedContexts,
     lists: Vec<WeightedEntries>,
     list_of_step: Vec<usize>,
+    singles: Option<SingleContexts>,
+    largest_features: Vec<f64>,
+    largest_reward: f64,
+    distinct_costs: Vec<u32>,
     bids: Vec<f64>,
     unit_cost: bool,
-    row_entries: Vec<RowEntry>,
+    /// The shared contexts that arrived in rows, and the step of every arrival, marked where its context is single.
+    arrivals: Vec<RowEntry>,
+    arrival_steps: Vec<u32>,
     row_ends: Vec<usize>,
+    weighted: usize,
     total: f64,
 }
 
-/// An arrival of a row that was appended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowEntry {
-    /// Step, 0-based.
-    pub step: u32,
-    /// Its place in the step's list.
-    pub place: u32,
-    /// Its entry.
-    pub entry: u32,
-}
+/// Marks the step of a single context.
+const SINGLE: u32 = 1 << 31;
 
 /// Numbers samples, so that a backend can keep what it knows of one.
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 impl ContextSample {
-    /// An empty sample. With `split_by_step` a context seen at two steps is two entries, for bounds that differ by
-    /// step.
+    /// An empty sample for rows. With `split_by_step` a context seen at two steps is two entries, for bounds that differ
+    /// by step.
     pub fn new(task: &Task, split_by_step: bool) -> Self {
+        let mut sample = Self::in_order(task, split_by_step);
+        if task.application().table_types().is_none() {
+            sample.singles = Some(SingleContexts::new(task, &mut sample.distinct_costs));
+        }
+        sample
+    }
+
+    /// The same with entries numbered in the order of their first arrival, for who keeps numbers while it grows.
+    pub fn in_order(task: &Task, split_by_step: bool) -> Self {
         let horizon = task.horizon();
         let application = task.application();
-        let bids = match application.is_auction() {
-            true => application.action_values().to_vec(),
-            false => Vec::new(),
-        };
+        let bids = application.action_values().iter();
+        let bids = bids.filter(|_| application.is_auction());
         Self {
-            lists: vec![WeightedEntries::default(); horizon],
-            bids,
-            unit_cost: application.cost_max() == 1,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             actions: task.actions(),
             dimension: task.dimension(),
-            split_by_step,
-            features: Vec::new(),
-            steps: Vec::new(),
-            points: Vec::new(),
-            largest_features: vec![0.0; task.dimension()],
-            rewards: Vec::new(),
-            largest_reward: 0.0,
-            cost_rows: Vec::new(),
-            distinct_costs: Vec::new(),
-            entry_of: HashMap::new(),
+            shared: SharedContexts::new(split_by_step),
+            lists: vec![WeightedEntries::default(); horizon],
             list_of_step: (0..horizon).collect(),
-            row_entries: Vec::new(),
+            singles: None,
+            largest_features: vec![0.0; task.dimension()],
+            largest_reward: 0.0,
+            distinct_costs: Vec::new(),
+            bids: bids.copied().collect(),
+            unit_cost: application.cost_max() == 1,
+            arrivals: Vec::new(),
+            arrival_steps: Vec::new(),
             row_ends: Vec::new(),
+            weighted: 0,
             total: 0.0,
         }
     }
@@ -87,7 +89,7 @@ impl ContextSample {
     /// A sample of contexts with weights of their own that sum to `total` at each step, still without contexts. Step h has
     /// the contexts of step `alike[h]`, the first of those with the same law.
     pub fn of_weights(task: &Task, split_by_step: bool, total: f64, alike: &[usize]) -> Self {
-        let mut sample = Self::new(task, split_by_step);
+        let mut sample = Self::in_order(task, split_by_step);
         sample.lists.clear();
         sample.total = total;
         for (step, &first) in alike.iter().enumerate() {
@@ -108,9 +110,8 @@ impl ContextSample {
         contexts: impl Iterator<Item = (Context<'c>, f64)>,
     ) {
         for (context, weight) in contexts {
-            let entry = self.entry(task, &context);
-            let list = self.list_of_step[context.step];
-            self.lists[list].add(entry, weight, context.point.is_some());
+            self.add_shared(task, &context, weight);
+            self.weighted += 1;
         }
     }
 
@@ -136,17 +137,42 @@ impl ContextSample {
     /// Appends one row: the contexts that arrived in one episode.
     pub fn append<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
-            let entry = self.entry(task, &context);
-            let list = self.list_of_step[context.step];
-            let place = self.lists[list].add(entry, 1.0, context.point.is_some());
-            self.row_entries.push(RowEntry {
-                step: context.step as u32,
-                place,
-                entry,
-            });
+            let step = context.step as u32;
+            match &mut self.singles {
+                Some(singles) if context.point.is_none() => {
+                    singles.features[context.step].extend_from_slice(context.features);
+                    include(&mut self.largest_features, context.features);
+                    let theta = self.bids.first().map_or(0.0, |_| context.features[0]);
+                    for reward in &singles.rewards {
+                        self.largest_reward = self.largest_reward.max(theta + reward);
+                    }
+                    self.arrival_steps.push(step | SINGLE);
+                }
+                _ => {
+                    let entry = self.add_shared(task, &context, 1.0);
+                    self.arrivals.push(RowEntry { step, entry });
+                    self.arrival_steps.push(step);
+                }
+            }
         }
-        self.row_ends.push(self.row_entries.len());
+        if let Some(singles) = &mut self.singles {
+            singles.count(self.dimension);
+        }
+        self.row_ends.push(self.arrival_steps.len());
         self.total += 1.0;
+    }
+
+    /// Adds weight to a shared context, new or known, in the list of its step; returns its entry.
+    fn add_shared(&mut self, task: &Task, context: &Context, weight: f64) -> u32 {
+        let (entry, is_new) = self.shared.add(task, context, &mut self.distinct_costs);
+        if is_new {
+            let rewards = &self.shared.rewards[entry as usize * self.actions..];
+            self.largest_reward = rewards.iter().copied().fold(self.largest_reward, f64::max);
+            include(&mut self.largest_features, context.features);
+        }
+        let list = self.list_of_step[context.step];
+        self.lists[list].add(entry, weight, context.point.is_some());
+        entry
     }
 
     /// A number no other sample has.
@@ -156,65 +182,54 @@ impl ContextSample {
 
     /// Whether the sample is made of appended rows, and not of a law's probabilities.
     pub fn is_made_of_rows(&self) -> bool {
-        self.row_ends.len() as f64 == self.total
+        self.weighted == 0 && self.row_ends.len() as f64 == self.total
     }
 
-    /// Every arrival that was appended, in order.
+    /// How many contexts were added with weights of their own.
+    pub fn weighted(&self) -> usize {
+        self.weighted
+    }
+
+    /// Every arrival of a shared context that was appended, in order.
     pub fn arrivals(&self) -> &[RowEntry] {
-        &self.row_entries
+        &self.arrivals
     }
 
     /// The arrivals of every row that was appended, row by row.
-    pub fn rows(&self) -> impl Iterator<Item = &[RowEntry]> {
+    pub fn rows(&self) -> impl Iterator<Item = Vec<RowEntry>> {
+        let mut shared = self.arrivals.iter();
+        let mut next: Vec<usize> = (0..self.lists.len())
+            .map(|list| self.singles_of(list).start)
+            .collect();
         let starts = std::iter::once(0).chain(self.row_ends.iter().copied());
-        starts
-            .zip(&self.row_ends)
-            .map(|(start, &end)| &self.row_entries[start..end])
+        starts.zip(&self.row_ends).map(move |(start, &end)| {
+            let mut arrival = |&step: &u32| {
+                if step & SINGLE == 0 {
+                    return shared.next().copied();
+                }
+                let step = step & !SINGLE;
+                let entry = next[self.list_of_step[step as usize]] as u32;
+                next[self.list_of_step[step as usize]] += 1;
+                Some(RowEntry { step, entry })
+            };
+            let steps = self.arrival_steps[start..end].iter();
+            steps.filter_map(&mut arrival).collect()
+        })
     }
 
     /// The entry of a context, where it is a point of a finite law that the sample has met.
     pub fn find(&self, context: &Context) -> Option<usize> {
-        let step = if self.split_by_step { context.step } else { 0 };
-        let entry = self.entry_of.get(&(context.point?, step as u32));
-        entry.map(|entry| *entry as usize)
-    }
-
-    /// The entry of a context, made where it is new.
-    fn entry(&mut self, task: &Task, context: &Context) -> u32 {
-        let next = self.len() as u32;
-        if let Some(point) = context.point {
-            let step = if self.split_by_step { context.step } else { 0 };
-            let entry = *self.entry_of.entry((point, step as u32)).or_insert(next);
-            if entry != next {
-                return entry;
-            }
-        }
-        self.features.extend_from_slice(context.features);
-        for (largest, x) in self.largest_features.iter_mut().zip(context.features) {
-            *largest = largest.max(x.abs());
-        }
-        self.steps.push(context.step as u32);
-        self.points.push(context.point);
-        for action in 1..=self.actions {
-            let reward = task.reward(context, action);
-            self.largest_reward = self.largest_reward.max(reward);
-            self.rewards.push(reward);
-            let cost = task.cost(context, action);
-            let row = match self.distinct_costs.iter().position(|c| *c == cost) {
-                Some(row) => row,
-                None => {
-                    self.distinct_costs.push(cost);
-                    self.distinct_costs.len() - 1
-                }
-            };
-            self.cost_rows.push(row as u32);
-        }
-        next
+        self.shared.find(context)
     }
 
     /// Number of entries.
     pub fn len(&self) -> usize {
-        self.steps.len()
+        self.shared.len() + self.singles.as_ref().map_or(0, SingleContexts::len)
+    }
+
+    /// Number of entries that are shared contexts: the first ones.
+    pub fn shared(&self) -> usize {
+        self.shared.len()
     }
 
     /// Whether there is no entry (nobody has arrived yet).
@@ -243,23 +258,45 @@ impl ContextSample {
     }
 
     /// The contexts of a step (0-based).
-    pub fn step(&self, step: usize) -> &WeightedEntries {
-        &self.lists[self.list_of_step[step]]
+    pub fn step(&self, step: usize) -> StepContexts<'_> {
+        self.list(self.list_of_step[step])
     }
 
-    /// The distinct lists of contexts; a law that serves several steps is one list.
-    pub fn lists(&self) -> &[WeightedEntries] {
-        &self.lists
+    /// The contexts of a list; a law that serves several steps is one list.
+    pub fn list(&self, list: usize) -> StepContexts<'_> {
+        StepContexts {
+            shared: &self.lists[list],
+            singles: self.singles_of(list),
+        }
     }
 
-    /// The number of a step's list in [`ContextSample::lists`].
+    /// Number of lists.
+    pub fn lists(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// The number of a step's list.
     pub fn list_of_step(&self, step: usize) -> usize {
         self.list_of_step[step]
     }
 
+    /// The entries that are single contexts of a list.
+    fn singles_of(&self, list: usize) -> Range<usize> {
+        let shared = self.shared.len();
+        let singles = self.singles.as_ref();
+        let numbers = singles.map_or(0..0, |singles| singles.numbers(list));
+        shared + numbers.start..shared + numbers.end
+    }
+
+    /// The entries in ranges whose features lie side by side: the shared contexts, then the single ones of each list.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let singles = (0..self.lists.len()).map(|list| self.singles_of(list));
+        std::iter::once(0..self.shared.len()).chain(singles)
+    }
+
     /// Whether a context seen at two steps is two entries.
     pub fn is_split_by_step(&self) -> bool {
-        self.split_by_step
+        self.shared.is_split_by_step()
     }
 
     /// The bids, where contexts are private values of an auction: r = theta - bid, cost = bid.
@@ -272,19 +309,39 @@ impl ContextSample {
         self.unit_cost
     }
 
+    /// The single contexts, where an entry is one: its list, and its place there.
+    fn place(&self, entry: usize) -> Option<(&SingleContexts, usize, usize)> {
+        let number = entry.checked_sub(self.shared.len())?;
+        let singles = self.singles.as_ref()?;
+        let (list, place) = singles.place(number);
+        Some((singles, list, place))
+    }
+
     /// An entry as a context; its step is that of its first appearance.
     pub fn context(&self, entry: usize) -> Context<'_> {
-        let start = entry * self.dimension;
-        Context {
-            step: self.steps[entry] as usize,
-            features: &self.features[start..start + self.dimension],
-            point: self.points[entry],
+        match self.place(entry) {
+            None => self.shared.context(entry, self.dimension),
+            // Singles come in rows, where every step has a list of its own.
+            Some((_, step, _)) => Context {
+                step,
+                features: self.features_of(entry..entry + 1),
+                point: None,
+            },
         }
     }
 
-    /// The features of neighbouring entries, entry by entry.
+    /// The features of neighbouring entries, entry by entry; they must be of one of [`ContextSample::ranges`].
     pub fn features_of(&self, entries: Range<usize>) -> &[f64] {
-        &self.features[entries.start * self.dimension..entries.end * self.dimension]
+        if entries.is_empty() {
+            return &[];
+        }
+        let size = entries.len() * self.dimension;
+        match self.place(entries.start) {
+            None => &self.shared.features[entries.start * self.dimension..][..size],
+            Some((singles, list, place)) => {
+                &singles.features[list][place * self.dimension..][..size]
+            }
+        }
     }
 
     /// The largest magnitude of each feature so far.
@@ -297,14 +354,43 @@ impl ContextSample {
         self.largest_reward
     }
 
-    /// r of all entries, `actions()` per entry; negative means infeasible.
+    /// r of the shared contexts, `actions()` per entry; negative means infeasible.
     pub fn rewards(&self) -> &[f64] {
-        &self.rewards
+        &self.shared.rewards
     }
 
-    /// Costs of all entries, `actions()` per entry, as rows of [`ContextSample::distinct_costs`].
+    /// r of non-null action `action` for an entry; negative means infeasible.
+    pub fn reward(&self, entry: usize, action: usize) -> f64 {
+        match &self.singles {
+            Some(singles) if entry >= self.shared.len() => {
+                let theta = self.bids.first().map(|_| self.context(entry).features[0]);
+                theta.unwrap_or(0.0) + singles.rewards[action - 1]
+            }
+            _ => self.shared.rewards[entry * self.actions + action - 1],
+        }
+    }
+
+    /// r of single contexts by action; for an auction, what is added to theta. `None` where there are only shared ones.
+    pub fn single_rewards(&self) -> Option<&[f64]> {
+        self.singles.as_ref().map(|s| s.rewards.as_slice())
+    }
+
+    /// Costs of the shared contexts, `actions()` per entry, as rows of [`ContextSample::distinct_costs`].
     pub fn cost_rows(&self) -> &[u32] {
-        &self.cost_rows
+        &self.shared.cost_rows
+    }
+
+    /// Costs of single contexts by action, as rows of [`ContextSample::distinct_costs`].
+    pub fn single_cost_rows(&self) -> &[u32] {
+        self.singles.as_ref().map_or(&[], |s| &s.cost_rows)
+    }
+
+    /// The costs of an entry by action, as rows of [`ContextSample::distinct_costs`].
+    pub fn cost_rows_of(&self, entry: usize) -> &[u32] {
+        match &self.singles {
+            Some(singles) if entry >= self.shared.len() => &singles.cost_rows,
+            _ => &self.shared.cost_rows[entry * self.actions..(entry + 1) * self.actions],
+        }
     }
 
     /// The costs that occur, in order of first appearance.
@@ -314,6 +400,6 @@ impl ContextSample {
 
     /// The cost of non-null action `action` for an entry.
     pub fn cost(&self, entry: usize, action: usize) -> u32 {
-        self.distinct_costs[self.cost_rows[entry * self.actions + action - 1] as usize]
+        self.distinct_costs[self.cost_rows_of(entry)[action - 1] as usize]
     }
 }

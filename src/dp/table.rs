@@ -86,18 +86,23 @@ impl ValueTable {
     /// than [`RawTable::rounding`]. What lies within is smoothed out, so that values never fall.
     pub fn checked(mut raw: RawTable) -> Result<Self, TableError> {
         let (horizon, width) = (raw.horizon(), raw.width);
-        let rounding: Vec<f64> = (0..width).map(|b| raw.rounding(b)).collect();
         for h in 0..horizon {
+            if is_sound(raw.row(h)) {
+                continue;
+            }
             let mut previous = 0.0;
-            for (budget, value) in raw.row_mut(h).iter_mut().enumerate() {
-                // The usual case, and false for NaN.
-                if *value >= previous && *value < f64::INFINITY {
-                    previous = *value;
-                } else if *value >= previous - rounding[budget] && *value < f64::INFINITY {
-                    *value = previous;
+            for budget in 0..width {
+                let value = raw.row(h)[budget];
+                // False for NaN.
+                if value >= previous && value < f64::INFINITY {
+                    previous = value;
+                    continue;
+                }
+                let allowed = raw.rounding(budget);
+                if value >= previous - allowed && value < f64::INFINITY {
+                    raw.row_mut(h)[budget] = previous;
                 } else {
-                    let allowed = rounding[budget];
-                    return Err(TableError::of(h + 1, budget, *value, previous, allowed));
+                    return Err(TableError::of(h + 1, budget, value, previous, allowed));
                 }
             }
         }
@@ -129,6 +134,17 @@ impl ValueTable {
     pub fn start(&self, b: u32) -> f64 {
         self.row(0)[b as usize]
     }
+}
+
+/// Whether a row needs no second look: finite, from 0 or more on, and rising. Written so that it is one pass over vectors.
+fn is_sound(row: &[f64]) -> bool {
+    let rises = row
+        .iter()
+        .zip(&row[1..])
+        .fold(true, |rises, (x, y)| rises & (x <= y));
+    let last = row[row.len() - 1];
+    // NaN anywhere fails one of these.
+    rises && row[0] >= 0.0 && last < f64::INFINITY
 }
 
 impl TableError {

@@ -73,7 +73,8 @@ pub fn probe(contexts: usize) -> (ContextSample, Coefficients) {
     // Multiples of the golden ratio, which spread evenly without repeating.
     let spread = |i: usize| (i as f64 * 0.618_033_988_749_894_9).fract();
     for pair in 0..coefficients.gain.len() {
-        coefficients.gain[pair] = spread(pair) * sample.rewards()[pair];
+        let reward = sample.reward(pair / sample.actions(), pair % sample.actions() + 1);
+        coefficients.gain[pair] = spread(pair) * reward;
         coefficients.lcb[pair] = spread(pair) * spread(3 * pair + 1);
     }
     (sample, coefficients)

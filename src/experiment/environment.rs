@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use super::{Purpose, Streams};
 use crate::policy::Policy;
@@ -15,10 +16,12 @@ pub struct Environment {
     acceptance_stream: ChaCha8Rng,
     contexts: EpisodeContexts,
     left: Vec<u32>,
+    actions: Vec<u32>,
 }
 
 /// What an episode brought.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(f64, u32, Option<f64>)", into = "(f64, u32, Option<f64>)")]
 pub struct EpisodeOutcome {
     /// Sum of rewards.
     pub reward: f64,
@@ -26,6 +29,29 @@ pub struct EpisodeOutcome {
     pub spent: u32,
     /// Exact expected reward of the policy's plan, where it was asked for.
     pub expected: Option<f64>,
+}
+
+impl From<(f64, u32, Option<f64>)> for EpisodeOutcome {
+    fn from((reward, spent, expected): (f64, u32, Option<f64>)) -> Self {
+        Self {
+            reward,
+            spent,
+            expected,
+        }
+    }
+}
+
+impl From<EpisodeOutcome> for (f64, u32, Option<f64>) {
+    fn from(episode: EpisodeOutcome) -> Self {
+        (episode.reward, episode.spent, episode.expected)
+    }
+}
+
+/// An environment between two episodes: how far its streams have come, in words of 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EnvironmentState {
+    contexts: u64,
+    acceptance: u64,
 }
 
 impl Environment {
@@ -36,6 +62,7 @@ impl Environment {
             acceptance_stream: streams.of(replication, Purpose::Acceptance),
             contexts: EpisodeContexts::new(world.task().dimension()),
             left: vec![0; world.task().horizon() + 1],
+            actions: Vec::new(),
         }
     }
 
@@ -49,14 +76,48 @@ impl Environment {
         &self.left
     }
 
-    /// Plays one episode from budget `b_t`. Every step uses one acceptance uniform, whether or not it is needed.
+    /// The actions of the last episode played, one for each of its contexts.
+    pub fn actions(&self) -> &[u32] {
+        &self.actions
+    }
+
+    /// All that a restart needs.
+    pub(super) fn state(&self) -> EnvironmentState {
+        EnvironmentState {
+            contexts: self.contexts_stream.get_word_pos() as u64,
+            acceptance: self.acceptance_stream.get_word_pos() as u64,
+        }
+    }
+
+    /// Takes up a state of the same replication.
+    pub(super) fn restore(&mut self, state: EnvironmentState) {
+        self.contexts_stream.set_word_pos(state.contexts.into());
+        self.acceptance_stream.set_word_pos(state.acceptance.into());
+    }
+
+    /// Draws the contexts of the next episode.
+    pub fn draw(&mut self, world: &World) {
+        let laws = world.contexts();
+        laws.draw(&mut self.contexts_stream, &mut self.contexts);
+    }
+
+    /// Draws and plays one episode from budget `b_t`.
     pub fn play(&mut self, world: &World, policy: &mut dyn Policy, b_t: u32) -> EpisodeOutcome {
-        world
-            .contexts()
-            .draw(&mut self.contexts_stream, &mut self.contexts);
+        self.draw(world);
+        self.play_drawn(world, policy, b_t)
+    }
+
+    /// Plays the episode that was drawn. Every step uses one acceptance uniform, whether or not it is needed.
+    pub fn play_drawn(
+        &mut self,
+        world: &World,
+        policy: &mut dyn Policy,
+        b_t: u32,
+    ) -> EpisodeOutcome {
         let mut arrivals = self.contexts.iter().peekable();
         let mut budget = b_t;
         let mut reward = 0.0;
+        self.actions.clear();
         for step in 0..world.task().horizon() {
             self.left[step] = budget;
             let uniform: f64 = self.acceptance_stream.random();
@@ -64,6 +125,7 @@ impl Environment {
                 continue;
             };
             let action = policy.choose(&context, budget);
+            self.actions.push(action as u32);
             let converted = action > 0 && uniform < world.rho(&context, action);
             if converted {
                 reward += world.task().reward(&context, action);

@@ -80,7 +80,7 @@ impl EstimationStudy {
     }
 }
 
-/// Estimates opt `repeats` times from samples of each size, all independent.
+/// Estimates opt `repeats` times from samples of each size, all independent; `done` is called after each estimate.
 pub fn study_estimates(
     world: &Arc<World>,
     opt: f64,
@@ -88,6 +88,7 @@ pub fn study_estimates(
     repeats: usize,
     streams: &Streams,
     backend: &mut dyn Backend,
+    done: &dyn Fn(),
 ) -> Result<EstimationStudy, BackendError> {
     let budget = world.task().budget_max();
     let mut study = EstimationStudy {
@@ -108,6 +109,7 @@ pub fn study_estimates(
                 .estimate
                 .map_or(0.0, |e| e.standard_error[budget as usize]);
             reported += error / repeats as f64;
+            done();
         }
         study.sizes.push(SampleSize {
             rows,

@@ -43,9 +43,9 @@ impl Evaluator {
         for h in (0..self.law.horizon()).rev() {
             let mut now = later.clone();
             let contexts = self.law.step(h);
-            for (&entry, &weight) in contexts.entries.iter().zip(&contexts.weights) {
+            for (entry, weight) in contexts.iter() {
                 for (b, value) in now.iter_mut().enumerate() {
-                    let gain = self.gain(plan, &coefficients, h, entry as usize, b as u32, &later);
+                    let gain = self.gain(plan, &coefficients, h, entry, b as u32, &later);
                     *value += weight / self.law.total() * gain;
                 }
             }
@@ -66,7 +66,7 @@ impl Evaluator {
     ) -> f64 {
         let actions = self.law.actions();
         let first = entry * actions;
-        let offer = |a: usize| (self.law.rewards()[first + a - 1], self.law.cost(entry, a));
+        let offer = |a: usize| (self.law.reward(entry, a), self.law.cost(entry, a));
         let feasible = |a: usize| offer(a).0 >= 0.0 && offer(a).1 <= budget;
         let gain_of = |a: usize| {
             let (reward, cost) = offer(a);

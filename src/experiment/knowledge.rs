@@ -1,6 +1,8 @@
 //! What policies know at the end of a study, and the warnings that follow: an honest report says where bounds have learnt
 //! nothing, and where they promise nothing.
 
+use serde::{Deserialize, Serialize};
+
 use crate::dp::ContextSample;
 use crate::oracle::{Bounds, Oracle};
 
@@ -8,7 +10,7 @@ use crate::oracle::{Bounds, Oracle};
 const VACUOUS: f64 = 0.99;
 
 /// What a policy's oracle knows at the end of a replication, over the pairs (context, action) of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Knowledge {
     /// Observations it rests on.
     pub observations: f64,

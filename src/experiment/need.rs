@@ -52,24 +52,35 @@ fn replication_memory(study: &Study, policy: &NamedPolicy) -> u64 {
     let task = study.world.task();
     let own = policy.maker.bytes_per_replication(task, study.episodes);
     let outcomes = study.episodes as u64 * size_of::<EpisodeOutcome>() as u64;
-    (own as u64).saturating_add(outcomes)
+    let actions = match study.trace {
+        true => (study.episodes * task.horizon()) as u64 * size_of::<u32>() as u64,
+        false => 0,
+    };
+    (own as u64)
+        .saturating_add(outcomes)
+        .saturating_add(actions)
 }
+
+/// Steps of rows that are turned at once where an optimum is estimated, as a share of the rows' own size at the most.
+const TURNED: u64 = 16;
 
 /// About the bytes that computing an optimum takes, from so many rows or, with none, from a finite law.
 pub fn optimum_memory(world: &World, rows: usize) -> u64 {
     let task = world.task();
-    let table = (task.horizon() as u64 + 1) * (u64::from(task.budget_max()) + 1) * NUMBER;
+    let horizon = task.horizon() as u64;
+    let table = (horizon + 1) * (u64::from(task.budget_max()) + 1) * NUMBER;
     let features = task.dimension() as u64 * NUMBER;
-    let arrivals = (rows as u64).saturating_mul(task.horizon() as u64);
-    // Of each arrival the row and its place; of each distinct context features, rewards, bounds and a place in a list.
-    let distinct = match task.is_finite() {
+    // Of each context of a finite law features, rewards, bounds and a place in a list; of rows their contexts, and those
+    // of a few steps once more.
+    let law = match task.is_finite() {
         true => task.support().len() as u64,
-        false => arrivals,
+        false => 0,
     };
     let per_context = features + 60 + task.actions() as u64 * 28;
+    let arrivals = (rows as u64).saturating_mul(horizon + TURNED.min(horizon));
     let parts = [
-        arrivals.saturating_mul(features + 21),
-        distinct.saturating_mul(per_context),
+        arrivals.saturating_mul(features + 1),
+        law.saturating_mul(per_context),
         2 * table,
     ];
     parts.into_iter().fold(0, u64::saturating_add)

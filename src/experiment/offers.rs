@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{Knowledge, Purpose, Streams};
 use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
@@ -22,12 +23,25 @@ const CANDIDATES: usize = 50_000;
 const DRAWS: (usize, usize) = (4, 100);
 
 /// The mean offer at one (step, budget), over arriving contexts.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(f64, f64)", into = "(f64, f64)")]
 pub struct Offer {
     /// Mean action value (price, wage, bid, or number of the action), the null action counting 0.
     pub mean_action: f64,
     /// Share of arriving contexts that are offered anything.
     pub share: f64,
+}
+
+impl From<(f64, f64)> for Offer {
+    fn from((mean_action, share): (f64, f64)) -> Self {
+        Self { mean_action, share }
+    }
+}
+
+impl From<Offer> for (f64, f64) {
+    fn from(offer: Offer) -> Self {
+        (offer.mean_action, offer.share)
+    }
 }
 
 impl Offer {
@@ -103,13 +117,17 @@ impl<'a> OfferSurvey<'a> {
         }
     }
 
+    /// The contexts for a policy's plans.
+    fn prepare(&mut self, policy: &dyn Policy) {
+        if let (None, Some(oracle)) = (&self.sample, policy.oracle()) {
+            self.sample = Some(self.contexts(oracle.depends_on_step()));
+        }
+    }
+
     /// What the plans of some replications offer, and what their oracles know; plans that are not greedy offer nothing to
     /// show.
     pub fn look(&mut self, policies: &[&dyn Policy]) -> Vec<(Vec<Offer>, Option<Knowledge>)> {
-        let oracle = policies.iter().find_map(|policy| policy.oracle());
-        if let (None, Some(oracle)) = (&self.sample, oracle) {
-            self.sample = Some(self.contexts(oracle.depends_on_step()));
-        }
+        policies.iter().for_each(|policy| self.prepare(*policy));
         let survey = &*self;
         policies
             .par_iter()
@@ -126,11 +144,17 @@ impl<'a> OfferSurvey<'a> {
             .collect()
     }
 
-    /// The averages beside the optimal policy's offers; `None` where no plan was greedy.
-    pub fn finish(self, tally: OfferTally, optimum: &Optimum) -> Option<OfferMap> {
+    /// The averages of a policy beside the optimal policy's offers; `None` where no plan was greedy.
+    pub fn finish(
+        mut self,
+        tally: OfferTally,
+        policy: &dyn Policy,
+        optimum: &Optimum,
+    ) -> Option<OfferMap> {
         if tally.replications == 0 {
             return None;
         }
+        self.prepare(policy);
         let known = Known::fitted(Arc::<World>::clone(self.world));
         let optimal = self.offers(&known, &optimum.table);
         let n = tally.replications as f64;
@@ -168,12 +192,11 @@ impl<'a> OfferSurvey<'a> {
         let mut offers = Vec::with_capacity(self.steps.len() * self.budgets.len());
         for &h in &self.steps {
             let contexts = sample.step(h);
-            let arrivals: f64 = contexts.weights.iter().sum();
+            let arrivals: f64 = contexts.iter().map(|(_, weight)| weight).sum();
             for &b in &self.budgets {
                 let mut offer = Offer::default();
-                for (&entry, &weight) in contexts.entries.iter().zip(&contexts.weights) {
+                for (entry, weight) in contexts.iter() {
                     let next = u_hat.row(h + 1);
-                    let entry = entry as usize;
                     let a = best_entry_action(sample, &coefficients, entry, next, b, reward_max);
                     if a > 0 {
                         offer.mean_action += weight * values[a - 1];

@@ -1,6 +1,9 @@
 //! What a study found: per policy its regret, its use of the budget and its offers, put together from records.
 
+use std::ops::AddAssign;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::{BudgetUse, Knowledge, KnowledgeTally, OfferMap, OfferTally};
 use super::{Record, RegretSummary, RegretTally, Study, Yardstick};
@@ -40,10 +43,14 @@ pub struct PolicyOutcome {
 }
 
 impl Outcome {
-    /// The policy that others are compared with: the clairvoyant, where it takes part.
-    pub fn reference(&self) -> Option<usize> {
-        let mut policies = self.policies.iter();
-        policies.position(|policy| policy.name == "clairvoyant")
+    /// The policy that others are compared with: the study's choice, else the clairvoyant where it takes part, else the
+    /// first of several.
+    pub fn reference(&self, study: &Study) -> Option<usize> {
+        let place = |name: &str| self.policies.iter().position(|policy| policy.name == name);
+        match &study.reference {
+            Some(name) => place(name),
+            None => place("clairvoyant").or((self.policies.len() > 1).then_some(0)),
+        }
     }
 
     /// Final regret of each policy minus that of another, replication by replication: all met the same contexts and
@@ -59,7 +66,7 @@ impl Outcome {
 }
 
 /// Wall time by phase of the work.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
     /// opt and UB.
     pub optimum: Duration,
@@ -73,6 +80,17 @@ pub struct Phases {
     pub dp: Duration,
     /// Expected rewards of plans.
     pub expected: Duration,
+}
+
+impl AddAssign for Phases {
+    fn add_assign(&mut self, other: Self) {
+        self.optimum += other.optimum;
+        self.simulation += other.simulation;
+        self.fit += other.fit;
+        self.bounds += other.bounds;
+        self.dp += other.dp;
+        self.expected += other.expected;
+    }
 }
 
 /// What is known of a policy so far, from its records in their order. How they were made, in what waves and on how many

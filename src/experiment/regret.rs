@@ -17,7 +17,7 @@ pub struct RegretSummary {
     /// Cumulative regret after the last episode with the exact expected rewards of the plans in place of the realised
     /// ones, where these are known.
     pub expected: Option<MeanAndError>,
-    /// How fast the regret grows over the last half of the episodes, where it is positive.
+    /// How fast the regret grows over the last half of the episodes, where it ends clear of zero.
     pub slope: Option<MeanAndError>,
 }
 
@@ -71,13 +71,16 @@ impl<'a> RegretTally<'a> {
         let opt = &self.yardstick.opt;
         let replications = self.finals.len() as f64;
         let earned = self.earned / replications;
+        let cumulative = self.moments.finish();
+        // Of a regret within its error of zero a slope would be one of noise.
+        let is_noise = cumulative.last().is_none_or(|last| last.lower() <= 0.0);
         RegretSummary {
-            cumulative: self.moments.finish(),
+            slope: self.growth.slope().filter(|_| !is_noise),
+            cumulative,
             finals: self.finals,
             mean_reward: earned / opt.len() as f64,
             share_of_opt: earned / opt.iter().sum::<f64>(),
             expected: self.expected.map(|all| MeanAndError::of(&all)),
-            slope: self.growth.slope(),
         }
     }
 }

@@ -26,6 +26,10 @@ pub struct Study {
     pub optimum_rows: usize,
     /// Whether to evaluate expected rewards whatever the size of the plans.
     pub expected: bool,
+    /// Whether records keep every action, from which [`Replay`](super::Replay) tells every step.
+    pub trace: bool,
+    /// The policy that paired differences are taken to, by name; by default the clairvoyant, else the first.
+    pub reference: Option<String>,
     /// The policies to compare, with distinct names.
     pub policies: Vec<NamedPolicy>,
 }
@@ -37,6 +41,9 @@ pub struct NamedPolicy {
     pub name: String,
     /// Makes it in each replication.
     pub maker: Arc<dyn MakePolicy>,
+    /// Number of the random stream that is its own, 0-based; its place in the study where none is given. A policy that
+    /// keeps its stream finds the same with or without the policies before it.
+    pub stream: Option<u64>,
 }
 
 impl NamedPolicy {
@@ -45,6 +52,7 @@ impl NamedPolicy {
         Self {
             name: name.into(),
             maker: Arc::new(maker),
+            stream: None,
         }
     }
 }
@@ -100,6 +108,19 @@ impl Study {
                 format!("policies[{}].name", i + 1),
                 format!("a second policy called `{name}`"),
                 "a name of its own for every policy",
+            ));
+        }
+        if let Some(name) = self
+            .reference
+            .as_ref()
+            .filter(|name| !names().any(|n| n == *name))
+        {
+            let known: Vec<&str> = names().map(String::as_str).collect();
+            let accepted = format!("a policy of the study: {}", known.join(", "));
+            return Err(Invalid::new(
+                "study.reference",
+                format!("`{name}`"),
+                accepted,
             ));
         }
         Ok(())

@@ -51,7 +51,7 @@ impl Hull {
                 if point.reward <= last.reward {
                     break;
                 }
-                let slope = tidy((point.reward - last.reward) / (point.cost - last.cost));
+                let slope = slope_between(last.cost, last.reward, point.cost, point.reward);
                 if slope < last.slope {
                     self.corners.push(Corner { slope, ..*point });
                     break;
@@ -74,11 +74,18 @@ impl Hull {
     }
 }
 
+/// Reward per cost along the edge between two points, either way round.
+#[inline(always)]
+pub(super) fn slope_between(cost: f64, reward: f64, other_cost: f64, other_reward: f64) -> f64 {
+    tidy((other_reward - reward) / (other_cost - cost))
+}
+
 /// Rounds to 43 binary digits, so that slopes that are equal but for rounding are equal: with prices, say, every first
 /// edge has the slope of a price.
+#[inline(always)]
 fn tidy(slope: f64) -> f64 {
     const DROPPED: u64 = 1 << 10;
-    f64::from_bits((slope.to_bits() + DROPPED / 2) & !(DROPPED - 1))
+    f64::from_bits((slope.to_bits().wrapping_add(DROPPED / 2)) & !(DROPPED - 1))
 }
 
 #[cfg(test)]

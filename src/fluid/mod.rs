@@ -9,10 +9,14 @@
 //! concave hull of its points (cost, reward), the null action at (0, 0), and increments are bought in falling order of
 //! reward per cost until the budget is spent. That is exact; only the context of the last increment is randomised.
 
+mod cut;
 mod hull;
 mod plan;
 mod program;
+mod rows;
 
+pub use cut::{Cut, Mix};
 pub use hull::{Corner, Hull};
 pub use plan::{FluidPlan, fluid_bounds};
-pub use program::{Cut, Mix, Program, Search, Ties};
+pub use program::{Program, mix};
+pub use rows::fluid_bounds_of_rows;

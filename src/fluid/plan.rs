@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::program::Edge;
-use super::{Cut, Hull, Mix, Ties};
+use super::cut::Edge;
+use super::{Cut, Hull, Mix};
 use crate::dp::{BoundSource, Coefficients, ContextSample};
 use crate::oracle::{Known, Truth};
 use crate::task::{Context, Task};
@@ -19,12 +19,10 @@ fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge
             let cost = coefficients.lcb[pair] * f64::from(sample.cost(entry, a));
             (cost, coefficients.gain[pair])
         }));
-        edges.extend(hull.edges().map(|(slope, cost)| Edge {
-            slope,
-            entry,
-            cost,
-            rank: Ties::ByEntry.rank(entry),
-        }));
+        edges.extend(
+            hull.edges()
+                .map(|(slope, cost)| Edge { slope, entry, cost }),
+        );
     }
     edges.sort_by(Edge::order);
     edges
@@ -32,9 +30,8 @@ fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge
 
 /// Adds the expected arrivals of a step to those of each entry.
 fn add_arrivals(sample: &ContextSample, step: usize, arrivals: &mut [f64]) {
-    let contexts = sample.step(step);
-    for (&entry, weight) in contexts.entries.iter().zip(&contexts.weights) {
-        arrivals[entry as usize] += weight / sample.total();
+    for (entry, weight) in sample.step(step).iter() {
+        arrivals[entry] += weight / sample.total();
     }
 }
 
@@ -55,7 +52,6 @@ fn buy_all(edges: &[Edge], arrivals: &[f64], budget_max: u32) -> Vec<(f64, Cut)>
                     slope: edge.slope,
                     entry: edge.entry,
                     share: ((budget - spent) / cost_of(edge)).clamp(0.0, 1.0),
-                    ties: Ties::ByEntry,
                 };
                 (earned + (budget - spent) * edge.slope, cut)
             })

@@ -17,22 +17,43 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Reads `2026-11-16 09:30`, `2026-11-16T09:30:05Z`, `16.11.2026 09:30`, `09:30:05`, or seconds (or milliseconds) since
-    /// 1970. Time zones are passed over: what counts is the clock on the wall.
-    pub fn parse(text: &str) -> Option<Self> {
+    /// Reads `2026-11-16 09:30`, `2026-11-16T09:30:05Z`, `16.11.2026 09:30`, `09:30:05`, `9:30 PM`, or seconds (or
+    /// milliseconds) since 1970; `16/11/2026` or `11/16/2026` where the order of days and months is known. Time zones are
+    /// passed over: what counts is the clock on the wall.
+    pub fn parse(text: &str, order: Option<DateOrder>) -> Option<Self> {
         if let Ok(number) = text.parse::<f64>() {
             return Self::since_epoch(number);
         }
-        let (date, time) = match text.split_once(['T', ' ']) {
+        let dated = text.split_once(['T', ' ']);
+        let (date, time) = match dated.filter(|(date, _)| !date.contains(':')) {
             Some((date, time)) => (Some(date), time.trim()),
             None => (None, text),
         };
         let day = match date {
-            Some(date) => Some(day_number(date)?),
+            Some(date) => Some(day_number(date, order)?),
             None => None,
         };
         let second = second_of(time)?;
         Some(Self { day, second })
+    }
+
+    /// Whether a text is a moment or a day in any spelling.
+    pub fn is_date(text: &str) -> bool {
+        let orders = [None, Some(DateOrder::DayFirst), Some(DateOrder::MonthFirst)];
+        let whole_day = format!("{text} 00:00");
+        let mut tries = orders
+            .iter()
+            .flat_map(|order| [(text, order), (&whole_day, order)]);
+        tries.any(|(text, order)| Self::parse(text, *order).is_some())
+    }
+
+    /// Seconds since midnight, which do not need the order of days and months.
+    pub fn second_of(text: &str) -> Option<u32> {
+        let orders = [DateOrder::DayFirst, DateOrder::MonthFirst];
+        let moment = orders
+            .iter()
+            .find_map(|order| Self::parse(text, Some(*order)));
+        moment.map(|moment| moment.second)
     }
 
     fn since_epoch(number: f64) -> Option<Self> {
@@ -61,8 +82,67 @@ impl Moment {
     }
 }
 
-/// Seconds since midnight of `9:30`, `09:30:05.25`, `09:30:05+01:00`.
+/// What comes first in dates such as 16/11/2026 or 11-16-2026.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DateOrder {
+    /// Day, month, year.
+    DayFirst,
+    /// Month, day, year.
+    MonthFirst,
+}
+
+impl DateOrder {
+    /// Whether a cell has a date that one must know the order for.
+    pub fn is_needed(cell: &str) -> bool {
+        Self::numbers(cell).is_some()
+    }
+
+    /// The order that a date with a number above 12 tells.
+    pub fn told_by(cell: &str) -> Option<Self> {
+        match Self::numbers(cell)? {
+            (13.., 1..=12) => Some(Self::DayFirst),
+            (1..=12, 13..) => Some(Self::MonthFirst),
+            _ => None,
+        }
+    }
+
+    /// The two numbers before the year.
+    fn numbers(cell: &str) -> Option<(u32, u32)> {
+        let date = cell.split(['T', ' ']).next()?;
+        let parts: Vec<&str> = date.split(['/', '-']).collect();
+        match parts[..] {
+            [a, b, year] if a.len() <= 2 && year.len() == 4 => {
+                Some((a.parse().ok()?, b.parse().ok()?))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Seconds since midnight of `9:30`, `09:30:05.25`, `09:30:05+01:00`, `9:30 PM`.
 fn second_of(time: &str) -> Option<u32> {
+    const NOON: u32 = DAY / 2;
+    let at = time
+        .len()
+        .checked_sub(2)
+        .filter(|at| time.is_char_boundary(*at));
+    let (clock, half) = time.split_at(at.unwrap_or(0));
+    let (am, pm) = (
+        half.eq_ignore_ascii_case("am"),
+        half.eq_ignore_ascii_case("pm"),
+    );
+    if !am && !pm {
+        return second_of_day(time);
+    }
+    // 12:30 AM is half past midnight, 12:30 PM half past noon.
+    let second = second_of_day(clock)?;
+    let of_half = (3600..NOON + 3600)
+        .contains(&second)
+        .then_some(second % NOON);
+    of_half.map(|second| second + if pm { NOON } else { 0 })
+}
+
+fn second_of_day(time: &str) -> Option<u32> {
     let end = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
     let mut parts = time[..end].trim().split(':');
     let whole = |part: &str, limit: u32| {
@@ -88,8 +168,8 @@ fn second_of(time: &str) -> Option<u32> {
         .then_some(hour * 3600 + minute * 60 + second)
 }
 
-/// Days since 1970 of `2026-11-16`, `2026/11/16` or `16.11.2026`.
-fn day_number(date: &str) -> Option<i64> {
+/// Days since 1970 of `2026-11-16`, `2026/11/16`, `16.11.2026`, or a date in a known order.
+fn day_number(date: &str, order: Option<DateOrder>) -> Option<i64> {
     let parts: Vec<&str> = date.split(['-', '/', '.']).collect();
     let [a, b, c] = parts[..] else {
         return None;
@@ -97,6 +177,10 @@ fn day_number(date: &str) -> Option<i64> {
     let (year, month, day) = match (a.len(), c.len()) {
         (4, 1..=2) => (a, b, c),
         (1..=2, 4) if date.contains('.') => (c, b, a),
+        (1..=2, 4) => match order? {
+            DateOrder::DayFirst => (c, b, a),
+            DateOrder::MonthFirst => (c, a, b),
+        },
         _ => return None,
     };
     let (year, month, day): (i64, i64, i64) =
@@ -229,14 +313,18 @@ mod tests {
             "1794830400",
             "1794830400000",
         ] {
-            let moment = Moment::parse(text).unwrap_or_else(|| panic!("{text}"));
+            let moment = Moment::parse(text, None).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(
                 (moment.date().as_deref(), moment.second),
                 (Some("2026-11-16"), noon),
                 "{text}"
             );
         }
-        assert_eq!(Moment::parse("9:05").unwrap().second, 9 * 3600 + 300);
+        let second = |text| Moment::parse(text, None).map(|moment| moment.second);
+        assert_eq!(second("9:05"), Some(9 * 3600 + 300));
+        assert_eq!(second("9:05 pm"), Some(21 * 3600 + 300));
+        assert_eq!(second("12:30AM"), Some(1800));
+        assert_eq!(second("12:30 PM"), Some(noon + 1800));
         for wrong in [
             "",
             "noon",
@@ -250,9 +338,36 @@ mod tests {
             "12:00:61",
             "12:00:00:00",
             "1::2",
+            "13:00 PM",
+            "0:30 AM",
+            "AM",
+            "é",
         ] {
-            assert_eq!(Moment::parse(wrong), None, "{wrong}");
+            assert_eq!(second(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn days_and_months_in_a_known_order() {
+        let day = |text, order| Moment::parse(text, Some(order)).and_then(|m| m.date());
+        let (first, second) = (DateOrder::DayFirst, DateOrder::MonthFirst);
+        assert_eq!(day("3/11/2026 9:30", first).as_deref(), Some("2026-11-03"));
+        assert_eq!(day("3-11-2026 9:30", second).as_deref(), Some("2026-03-11"));
+        assert_eq!(day("16/11/2026 9:30", second), None);
+        assert_eq!(DateOrder::told_by("16/11/2026 9:30"), Some(first));
+        assert_eq!(DateOrder::told_by("11-16-2026"), Some(second));
+        for unclear in [
+            "3/11/2026",
+            "2026-11-16 9:30",
+            "16.11.2026",
+            "40/40/2026",
+            "",
+        ] {
+            assert_eq!(DateOrder::told_by(unclear), None, "{unclear}");
+        }
+        assert!(
+            Moment::is_date("11/16/2026") && Moment::is_date("9:30 am") && !Moment::is_date("noon")
+        );
     }
 
     #[test]

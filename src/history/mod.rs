@@ -6,6 +6,8 @@ mod encoding;
 pub mod evaluate;
 pub mod fit;
 mod import;
+mod intake;
+mod journal_log;
 mod law;
 mod log;
 pub mod plan;
@@ -18,6 +20,7 @@ pub use import::{
     BudgetSource, Import, ImportError, ImportSpec, Imported, OfferCount, OfferKind, StepSource,
     Summary, count,
 };
+pub use journal_log::{JournalLog, JournalSummary};
 pub use law::{EmpiricalLaw, Exposure, POOLED_BELOW, Segment};
 pub use log::{Arrival, Episode, FeatureColumns, LabeledLog, LogForm};
 pub use raw::Raw;

@@ -1,17 +1,18 @@
 //! The learner itself: begin, decide, observe, end.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
-use super::state::{LearnerState, OpenEpisode, OpenOffer};
-use super::{Day, Labeled, LearnerError, Offer};
+use super::state::{OpenEpisode, OpenOffer};
+use super::{Day, LearnerError, Offer};
 use crate::dp::Backend;
 use crate::error::{Invalid, shown};
 use crate::oracle::{Bounds, Oracle};
-use crate::policy::{self, LearnerSpec, MimicOptDp, Policy, Turn};
-use crate::task::{Context, ContextRows, EpisodeContexts, Task};
+use crate::policy::{LearnerSpec, MimicOptDp, Policy};
+use crate::task::{Context, EpisodeContexts, Task};
 
 /// How a learner learns.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +23,8 @@ pub struct LearnerSettings {
     pub delta: f64,
     /// Seed of the draws of posterior sampling.
     pub seed: u64,
+    /// Episodes whose contexts are given before the first one: they postpone the episodes reserved for contexts.
+    pub initial_rows: usize,
 }
 
 impl Default for LearnerSettings {
@@ -30,28 +33,29 @@ impl Default for LearnerSettings {
             learning: LearnerSpec::TIGHT,
             delta: 0.1,
             seed: 1,
+            initial_rows: 0,
         }
     }
 }
 
 /// A learner in use. Every argument is checked; nothing a caller passes makes it panic.
 pub struct Learner {
-    task: Arc<Task>,
-    policy: MimicOptDp,
-    backend: Box<dyn Backend>,
-    state: State,
+    pub(super) task: Arc<Task>,
+    pub(super) policy: MimicOptDp,
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) state: State,
 }
 
 /// What changes between plans.
 #[derive(Debug, Clone, Default)]
-struct State {
+pub(super) struct State {
     /// Episodes begun so far.
-    episodes: usize,
+    pub episodes: usize,
     /// Offers made so far.
-    offers: u64,
-    open: Option<OpenEpisode>,
-    /// Offers whose outcome is not known, this episode's and earlier ones'.
-    waiting: Vec<OpenOffer>,
+    pub offers: u64,
+    pub open: Option<OpenEpisode>,
+    /// Offers whose outcome is not known, this episode's and earlier ones', by their numbers.
+    pub waiting: BTreeMap<u64, OpenOffer>,
 }
 
 impl std::fmt::Debug for Learner {
@@ -73,12 +77,13 @@ impl Learner {
             learning,
             delta,
             seed,
+            initial_rows,
         } = settings;
         if !(delta > 0.0 && delta < 1.0) {
             let found = Invalid::new("delta", shown(delta), "a number between 0 and 1");
             return Err(found.into());
         }
-        let config = learning.check("learner", &task, 0)?;
+        let config = learning.check("learner", &task, oracle.facts(), initial_rows)?;
         let task = Arc::new(task);
         let rng = ChaCha8Rng::seed_from_u64(seed);
         Ok(Self {
@@ -111,11 +116,22 @@ impl Learner {
 
     /// Units held by offers of the open episode whose outcome is not known.
     pub fn held(&self) -> u32 {
-        let episode = self.state.episodes;
-        let open = self.state.waiting.iter().filter(|o| o.episode == episode);
-        match self.state.open {
-            Some(_) => open.map(|offer| offer.cost).sum(),
-            None => 0,
+        self.state.open.as_ref().map_or(0, |open| open.held)
+    }
+
+    /// What the open episode has brought so far.
+    pub fn so_far(&self) -> Option<Day> {
+        let open = self.state.open.as_ref()?;
+        Some(self.day(open, false))
+    }
+
+    fn day(&self, open: &OpenEpisode, replanned: bool) -> Day {
+        Day {
+            episode: self.state.episodes,
+            reward: open.reward,
+            spent: open.spent,
+            observations: self.policy.observations().len(),
+            replanned,
         }
     }
 
@@ -131,6 +147,7 @@ impl Learner {
         self.state.episodes += 1;
         self.state.open = Some(OpenEpisode {
             budget,
+            held: 0,
             spent: 0,
             reward: 0.0,
             contexts: EpisodeContexts::new(self.task.dimension()),
@@ -142,49 +159,93 @@ impl Learner {
     /// Somebody has arrived at `step` (1-based): what to offer. Units held by open offers are not offered again. Several
     /// arrivals in one step are served from the same row of the plan, though the model expects one.
     pub fn decide(&mut self, step: usize, features: &[f64]) -> Result<Offer, LearnerError> {
-        let held = self.held();
-        let Some(open) = &mut self.state.open else {
-            return Err(LearnerError::NoEpisode);
-        };
+        self.decide_with(step, features, |best, _| best)
+    }
+
+    /// Likewise with a word of the caller's: `choose` gets the plan's action and the feasible ones (the null action aside),
+    /// and returns one of them, as exploration does.
+    pub fn decide_with(
+        &mut self,
+        step: usize,
+        features: &[f64],
+        choose: impl FnOnce(usize, &[usize]) -> usize,
+    ) -> Result<Offer, LearnerError> {
+        let open = self.state.open.as_ref().ok_or(LearnerError::NoEpisode)?;
         check_arrival(&self.task, step, features)?;
         let context = self.task.context(step - 1, features);
-        open.contexts.arrive(step - 1, |slot| {
-            slot.copy_from_slice(features);
+        let budget = open.budget - open.held;
+        let feasible = self.feasible(&context, budget);
+        let best = self.policy.choose(&context, budget);
+        let action = choose(best, &feasible);
+        if action != best && !feasible.contains(&action) {
+            let accepted = format!("{best} or one of {feasible:?}");
+            return Err(Invalid::new("action", action, accepted).into());
+        }
+        let offer = self.offer(self.state.offers + 1, &context, action, budget);
+        self.record_offer(&context, &offer);
+        Ok(offer)
+    }
+
+    /// Actions that can be offered with `budget` units, the null action aside.
+    fn feasible(&self, context: &Context, budget: u32) -> Vec<usize> {
+        let fits = |a: &usize| {
+            self.task.cost(context, *a) <= budget && self.task.reward(context, *a) >= 0.0
+        };
+        (1..=self.task.actions()).filter(fits).collect()
+    }
+
+    /// An offer that was made earlier, as a journal tells of it; returns its number.
+    pub fn decided(
+        &mut self,
+        step: usize,
+        features: &[f64],
+        action: usize,
+    ) -> Result<u64, LearnerError> {
+        let open = self.state.open.as_ref().ok_or(LearnerError::NoEpisode)?;
+        check_arrival(&self.task, step, features)?;
+        let context = self.task.context(step - 1, features);
+        let feasible = self.feasible(&context, open.budget - open.held);
+        if action > 0 && !feasible.contains(&action) {
+            let accepted = format!("0 or one of {feasible:?}");
+            return Err(Invalid::new("action", action, accepted).into());
+        }
+        let mut offer = Offer::none(self.state.offers + 1, step);
+        if action > 0 {
+            offer.action = action;
+            offer.cost = self.task.cost(&context, action);
+            offer.reward = self.task.reward(&context, action);
+        }
+        self.record_offer(&context, &offer);
+        Ok(offer.number)
+    }
+
+    fn record_offer(&mut self, context: &Context, offer: &Offer) {
+        let open = self.state.open.as_mut().expect("an episode is open");
+        open.contexts.arrive(context.step, |slot| {
+            slot.copy_from_slice(context.features);
             context.point
         });
-        let budget = open.budget - held;
-        let action = self.policy.choose(&context, budget);
-        let number = self.state.offers + 1;
-        let offer = self.offer(number, &context, action, budget);
-        self.state.offers = number;
-        if action > 0 {
-            self.state.waiting.push(OpenOffer {
-                number,
+        self.state.offers = offer.number;
+        if offer.action > 0 {
+            open.held += offer.cost;
+            let waiting = OpenOffer {
+                number: offer.number,
                 episode: self.state.episodes,
-                step: step - 1,
-                features: features.to_vec(),
-                action,
+                step: context.step,
+                features: context.features.to_vec(),
+                action: offer.action,
                 cost: offer.cost,
                 reward: offer.reward,
-            });
+                holds: true,
+            };
+            self.state.waiting.insert(offer.number, waiting);
         }
-        Ok(offer)
     }
 
     fn offer(&self, number: u64, context: &Context, action: usize, budget: u32) -> Offer {
         let step = context.step + 1;
         if action == 0 {
-            return Offer {
-                number,
-                step,
-                action,
-                value: None,
-                cost: 0,
-                reward: 0.0,
-                lower: 0.0,
-                upper: 0.0,
-                opportunity_cost: 0.0,
-            };
+            return Offer::none(number, step);
         }
         let mut intervals = vec![Bounds::UNKNOWN; self.task.actions()];
         self.policy.beliefs().interval(context, &mut intervals);
@@ -205,17 +266,19 @@ impl Learner {
 
     /// The outcome of the only offer that waits for one.
     pub fn observe(&mut self, accepted: bool) -> Result<(), LearnerError> {
-        match self.state.waiting[..] {
-            [OpenOffer { number, .. }] => self.observe_offer(number, accepted),
-            ref others => Err(LearnerError::Ambiguous { open: others.len() }),
+        let mut numbers = self.state.waiting.keys();
+        match (numbers.next(), numbers.next()) {
+            (Some(&number), None) => self.observe_offer(number, accepted),
+            _ => Err(LearnerError::Ambiguous {
+                open: self.state.waiting.len(),
+            }),
         }
     }
 
-    /// The outcome of an offer by its number. After its episode has ended it is learnt from, and moves no budget.
+    /// The outcome of an offer by its number. After its episode has ended it is learnt from, and moves no budget. Where its
+    /// units were released and are gone by now, the episode ends up with none.
     pub fn observe_offer(&mut self, number: u64, accepted: bool) -> Result<(), LearnerError> {
-        let place = self.state.waiting.iter().position(|o| o.number == number);
-        let place = place.ok_or(LearnerError::NoOffer { number })?;
-        let offer = self.state.waiting.remove(place);
+        let offer = self.take_waiting(number)?;
         if !self.policy.config().is_reserved(offer.episode) {
             let context = self.task.context(offer.step, &offer.features);
             self.policy
@@ -225,128 +288,69 @@ impl Learner {
             && accepted
             && offer.episode == self.state.episodes
         {
-            open.budget -= offer.cost;
-            open.spent += offer.cost;
+            let units = offer.cost.min(open.budget - open.held);
+            open.budget -= units;
+            open.spent += units;
             open.reward += offer.reward;
         }
         Ok(())
     }
 
+    /// Takes an offer from those that wait; its units are free again.
+    fn take_waiting(&mut self, number: u64) -> Result<OpenOffer, LearnerError> {
+        self.release(number)?;
+        let offer = self.state.waiting.remove(&number);
+        offer.ok_or(LearnerError::NoOffer { number })
+    }
+
+    /// The offer holds its units no longer; its outcome may still come.
+    pub fn release(&mut self, number: u64) -> Result<(), LearnerError> {
+        let offer = self.state.waiting.get_mut(&number);
+        let offer = offer.ok_or(LearnerError::NoOffer { number })?;
+        let held = std::mem::take(&mut offer.holds);
+        if let Some(open) = &mut self.state.open
+            && held
+            && offer.episode == self.state.episodes
+        {
+            open.held -= offer.cost;
+        }
+        Ok(())
+    }
+
+    /// Whether the offer waits for its outcome.
+    pub fn waits(&self, number: u64) -> bool {
+        self.state.waiting.contains_key(&number)
+    }
+
     /// Forgets an offer whose outcome will never be known, and releases its units.
     pub fn withdraw(&mut self, number: u64) -> Result<(), LearnerError> {
-        let place = self.state.waiting.iter().position(|o| o.number == number);
-        let place = place.ok_or(LearnerError::NoOffer { number })?;
-        self.state.waiting.remove(place);
-        Ok(())
+        self.take_waiting(number).map(|_| ())
     }
 
     /// The episode is over: learn from it, and plan the next where that is due. Offers without an outcome hold nothing any
     /// more; their outcomes may still come.
     pub fn end(&mut self) -> Result<Day, LearnerError> {
+        let day = self.close()?;
+        if day.replanned {
+            self.replan()?;
+        }
+        Ok(day)
+    }
+
+    /// The first half of [`Learner::end`], which takes no time: the plan in force stays. Where the answer says that a new plan
+    /// is due, [`Learner::replan`] is the other half.
+    pub fn close(&mut self) -> Result<Day, LearnerError> {
         let open = self.state.open.take().ok_or(LearnerError::NoEpisode)?;
-        let mut turns = [Turn::new(&mut self.policy, &open.contexts)];
-        policy::learn(&mut turns);
-        policy::replan(&mut turns, self.backend.as_mut())?;
-        let replanned = turns[0].changed();
-        Ok(Day {
-            episode: self.state.episodes,
-            reward: open.reward,
-            spent: open.spent,
-            observations: self.policy.observations().len(),
-            replanned,
-        })
-    }
-
-    /// Takes in labeled rows from elsewhere, such as a log; all are checked before the first counts. [`Learner::replan`]
-    /// makes use of them at once.
-    pub fn extend<'r>(
-        &mut self,
-        rows: impl IntoIterator<Item = Labeled<'r>>,
-    ) -> Result<usize, LearnerError> {
-        let rows: Vec<Labeled> = rows.into_iter().collect();
-        for row in &rows {
-            check_arrival(&self.task, row.step, row.features)?;
-            if !(1..=self.task.actions()).contains(&row.action) {
-                let accepted = format!("an action from 1 to {}", self.task.actions());
-                return Err(Invalid::new("action", row.action, accepted).into());
-            }
-        }
-        for row in &rows {
-            let context = self.task.context(row.step - 1, row.features);
-            self.policy
-                .add_observation(&context, row.action, row.accepted);
-        }
-        Ok(rows.len())
-    }
-
-    /// Takes in rows of contexts without outcomes. [`Learner::replan`] makes use of them at once.
-    pub fn extend_contexts(&mut self, rows: &ContextRows) -> Result<usize, LearnerError> {
-        if rows.horizon() != self.task.horizon() {
-            let accepted = format!("{} steps in each", self.task.horizon());
-            let found = format!("{} steps in each", rows.horizon());
-            return Err(Invalid::new("context rows", found, accepted).into());
-        }
-        self.task.check_rows(rows)?;
-        self.policy.add_rows(rows);
-        Ok(rows.len())
-    }
-
-    /// Takes in the contexts of whole episodes from elsewhere, such as a log, where a step may have several arrivals.
-    /// [`Learner::replan`] makes use of them at once.
-    pub fn extend_episodes(&mut self, episodes: &[EpisodeContexts]) -> Result<usize, LearnerError> {
-        for episode in episodes {
-            self.task.check_contexts(episode)?;
-        }
-        for episode in episodes {
-            self.policy.add_contexts(episode);
-        }
-        Ok(episodes.len())
-    }
-
-    /// Fits the oracle and plans anew from all that is known, also within an episode.
-    pub fn replan(&mut self) -> Result<(), LearnerError> {
-        let next = self.state.episodes + usize::from(self.state.open.is_none());
-        self.policy.fit(next.max(1));
-        let request = self.policy.plan_request().expect("the learner plans");
-        let table = self.backend.plan(&[request])?.tables.remove(0);
-        self.policy.install(table);
-        Ok(())
-    }
-
-    /// All that a restart needs, for [`Learner::restore`].
-    pub fn save(&self) -> LearnerState {
-        LearnerState {
-            episodes: self.state.episodes,
-            offers: self.state.offers,
-            open: self.state.open.clone(),
-            waiting: self.state.waiting.clone(),
-            policy: self.policy.save(),
-        }
-    }
-
-    /// A learner as it was when it was saved, to the bit: task, oracle and settings must be those it was made with, the
-    /// oracle without data.
-    pub fn restore(
-        task: Task,
-        oracle: Box<dyn Oracle>,
-        settings: LearnerSettings,
-        backend: Box<dyn Backend>,
-        state: LearnerState,
-    ) -> Result<Self, LearnerError> {
-        let mut learner = Self::new(task, oracle, settings, backend)?;
-        state.check(&learner.task)?;
-        learner.policy.restore(state.policy)?;
-        learner.state = State {
-            episodes: state.episodes,
-            offers: state.offers,
-            open: state.open,
-            waiting: state.waiting,
-        };
-        Ok(learner)
+        let due = self.policy.take_in(&open.contexts);
+        Ok(self.day(&open, due))
     }
 }
 
-fn check_arrival(task: &Task, step: usize, features: &[f64]) -> Result<(), LearnerError> {
+pub(super) fn check_arrival(
+    task: &Task,
+    step: usize,
+    features: &[f64],
+) -> Result<(), LearnerError> {
     if !(1..=task.horizon()).contains(&step) {
         let accepted = format!("a step from 1 to {}", task.horizon());
         return Err(Invalid::new("step", step, accepted).into());

@@ -23,13 +23,16 @@
 //! ```
 
 mod error;
+pub mod journal;
 #[allow(
     clippy::module_inception,
     reason = "the file of the struct that names the room"
 )]
 mod learner;
+pub mod live;
 mod offer;
 mod state;
+mod teach;
 
 pub use error::LearnerError;
 pub use learner::{Learner, LearnerSettings};

@@ -25,6 +25,23 @@ pub struct Offer {
     pub opportunity_cost: f64,
 }
 
+impl Offer {
+    /// No offer at all.
+    pub(super) fn none(number: u64, step: usize) -> Self {
+        Self {
+            number,
+            step,
+            action: 0,
+            value: None,
+            cost: 0,
+            reward: 0.0,
+            lower: 0.0,
+            upper: 0.0,
+            opportunity_cost: 0.0,
+        }
+    }
+}
+
 /// What an episode brought.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Day {

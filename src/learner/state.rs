@@ -21,6 +21,7 @@ pub struct LearnerState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OpenEpisode {
     pub budget: u32,
+    pub held: u32,
     pub spent: u32,
     pub reward: f64,
     pub contexts: EpisodeContexts,
@@ -36,6 +37,8 @@ pub(super) struct OpenOffer {
     pub action: usize,
     pub cost: u32,
     pub reward: f64,
+    /// Whether it holds its units still.
+    pub holds: bool,
 }
 
 impl LearnerState {
@@ -48,12 +51,13 @@ impl LearnerState {
         let held: u64 = self
             .waiting
             .iter()
-            .filter(|offer| offer.episode == self.episodes)
+            .filter(|offer| offer.holds && offer.episode == self.episodes)
             .map(|offer| u64::from(offer.cost))
             .sum();
         match &self.open {
             Some(open) if open.budget > task.budget_max() => return wrong("a budget too large"),
             Some(open) if held > u64::from(open.budget) => return wrong("more held than left"),
+            Some(open) if held != u64::from(open.held) => return wrong("other units held"),
             Some(open) => task.check_contexts(&open.contexts)?,
             None => {}
         }

@@ -20,7 +20,10 @@
 //! needed, q is drawn from the part of Beta(a, b) below p, which puts the incomplete `B_p` in place of both complete
 //! functions. That martingale grows only where s/n is below p, and the bound is some 5% tighter. Beyond s/n its logarithm
 //! crosses ln(1/alpha) exactly once: its slope there is `n (p - s/n) / (p (1-p)) - (1 - alpha) / (2 asin(sqrt p) sqrt(p (1-p)))`,
-//! which is positive by n kl(s/n, p) >= ln(1/alpha) and kl(q, p) <= (p-q)^2 / (p (1-p)).
+//! which is positive: some likelihood ratio is at least their mean, so n kl(s/n, p) >= ln(1/alpha) there, and
+//! kl(q, p) <= (p-q)^2 / (p (1-p)). With ln(1/alpha) >= 1 - alpha the first term is then at least (1 - alpha) / p, which
+//! exceeds the second for p < 3/4 as asin(sqrt p) >= sqrt p; and at least sqrt(1 - alpha) / sqrt(p (1-p)), which exceeds it
+//! for p >= 3/4, where asin(sqrt p) >= pi/3.
 //!
 //! # How it is computed
 //!

@@ -15,11 +15,20 @@
 //! u_hat[h](b) = u_hat[h+1](b) + mean_s max(0, max_a ucb (r - gap(cost)))          offer  argmax_a ucb (r - gap(cost))
 //! ```
 //!
-//! That is the paper's recursion fed with lcb := ucb. It is optimistic on the event rho <= ucb: the operator on the right
-//! is that of a true decision process with conversion ucb, hence monotone in u_hat, and
-//! ucb (r - gap)^+ >= rho (r - gap), so u_hat >= u by induction over h = H..1. As the value of a true decision process it
-//! satisfies Lemma 1 and the cap by itself. And it is never above the paper's table, whose operator dominates term by
-//! term (ucb r - lcb gap >= ucb (r - gap)): true <= coupled <= separate. Only ucb is needed, so that one-sided bounds do.
+//! That is the paper's recursion fed with lcb := ucb.
+//!
+//! **It is optimistic** wherever rho <= ucb. Write T_p for the operator u -> u + E max(0, max_a p (r - gap(cost))) over one
+//! law of contexts. As E max_a p (r + u(b - cost)) + (1 - p) u(b), the null action included, T_p is monotone in u; and
+//! p (r - gap)^+ is monotone in p. So with u the true value and u_hat >= u at h + 1, T_ucb u_hat >= T_ucb u >= T_rho u at h,
+//! and u_hat >= u at all h by induction from H + 1, where both are 0. That the mean runs over a sample in place of the law
+//! costs what it costs the paper: the deviation of S_t's mean, which is independent of the bounds.
+//!
+//! **Lemma 1 and the cap hold by themselves**, because u_hat is the value of a true decision process, one with conversion
+//! ucb: it does not fall with the budget, and nobody can sell more than min(b, H - h + 1) times at r_max.
+//!
+//! **It is never above the paper's table**: for the same u the paper's operator S is at least T_ucb, term by term
+//! (ucb r - lcb gap >= ucb (r - gap)), so S u' >= T_ucb u' >= T_ucb u_hat for u' >= u_hat, and the cap takes nothing away
+//! that u_hat has. So true <= coupled <= separate. Only ucb is needed, so that one-sided bounds do.
 //!
 //! Table and choice must follow the same rule; mixing the two is worse than either.
 
@@ -73,6 +82,10 @@ impl Oracle for Coupled {
         self.inner.restore(data, delta, saved)
     }
 
+    fn restores_exactly(&self) -> bool {
+        self.inner.restores_exactly()
+    }
+
     fn watch(&mut self, context: &Context) {
         self.inner.watch(context);
     }
@@ -85,6 +98,19 @@ impl Oracle for Coupled {
         lcb: &mut [f64],
     ) {
         self.inner.bulk_bounds(sample, entries, ucb, lcb);
+        lcb.copy_from_slice(ucb);
+    }
+
+    fn bounds_by_action(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        apart: usize,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        self.inner
+            .bounds_by_action(sample, entries, apart, ucb, lcb);
         lcb.copy_from_slice(ucb);
     }
 

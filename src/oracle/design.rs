@@ -15,6 +15,7 @@ pub(super) struct Design {
     scale: Vec<f64>,
     columns: Vec<Vec<f64>>,
     labels: Vec<f64>,
+    longest_squared: f64,
     /// sum_n phi_n phi_n'.
     pub gram: DMatrix<f64>,
     /// sum_n y_n phi_n.
@@ -33,6 +34,7 @@ impl Design {
             scale,
             columns: vec![Vec::new(); dimension],
             labels: Vec::new(),
+            longest_squared: 0.0,
             gram: DMatrix::zeros(dimension, dimension),
             converted: DVector::zeros(dimension),
         }
@@ -64,6 +66,8 @@ impl Design {
             column.push(*x);
         }
         self.labels.push(y);
+        let length_squared = phi.iter().map(|x| x * x).sum::<f64>();
+        self.longest_squared = self.longest_squared.max(length_squared);
         for (i, x) in phi.iter().enumerate() {
             self.converted[i] += y * x;
             for (j, z) in phi.iter().enumerate() {
@@ -83,6 +87,11 @@ impl Design {
 
     pub fn labels(&self) -> &[f64] {
         &self.labels
+    }
+
+    /// phi_n.
+    pub fn row(&self, n: usize) -> DVector<f64> {
+        DVector::from_iterator(self.dimension(), self.columns.iter().map(|c| c[n]))
     }
 
     /// phi_n.x for every observation.
@@ -109,18 +118,27 @@ impl Design {
         squares
     }
 
+    /// The largest |phi_n|.
+    pub fn longest(&self) -> f64 {
+        self.longest_squared.sqrt()
+    }
+
     /// sum_n weight_n phi_n.
     pub fn sum(&self, weights: &[f64]) -> DVector<f64> {
-        let sums = self.columns.iter().map(|column| dot(column, weights));
-        DVector::from_iterator(self.dimension(), sums)
+        let mut sums = vec![0.0; self.dimension()];
+        dots(&self.columns, weights, &mut sums);
+        DVector::from_vec(sums)
     }
 
     /// sum_n weight_n phi_n phi_n'.
     pub fn weighted_gram(&self, weights: &[f64]) -> DMatrix<f64> {
-        let mut gram = DMatrix::zeros(self.dimension(), self.dimension());
+        let d = self.dimension();
+        let mut gram = DMatrix::zeros(d, d);
+        let (mut weighted, mut sums) = (vec![0.0; self.len()], vec![0.0; d]);
         for (i, x) in self.columns.iter().enumerate() {
-            for (j, y) in self.columns[..=i].iter().enumerate() {
-                let sum = dot_of_three(x, y, weights);
+            products(x, weights, &mut weighted);
+            dots(&self.columns[..=i], &weighted, &mut sums);
+            for (j, &sum) in sums[..=i].iter().enumerate() {
                 gram[(i, j)] = sum;
                 gram[(j, i)] = sum;
             }
@@ -129,7 +147,7 @@ impl Design {
     }
 }
 
-#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn add_scaled(sums: &mut [f64], column: &[f64], scale: f64) {
     for (sum, x) in sums.iter_mut().zip(column) {
         *sum += scale * x;
@@ -143,36 +161,43 @@ fn add_squares(sums: &mut [f64], values: &[f64]) {
     }
 }
 
-/// The inner product.
-#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
-pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let (xs, x_rest) = x.as_chunks::<LANES>();
-    let (ys, y_rest) = y.as_chunks::<LANES>();
-    for (x, y) in xs.iter().zip(ys) {
-        for i in 0..LANES {
-            lanes[i] += x[i] * y[i];
-        }
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn products(x: &[f64], y: &[f64], out: &mut [f64]) {
+    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+        *out = x * y;
     }
-    for (i, (x, y)) in x_rest.iter().zip(y_rest).enumerate() {
-        lanes[i] += x * y;
-    }
-    lanes.iter().sum()
 }
 
-#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
-fn dot_of_three(x: &[f64], y: &[f64], z: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let (xs, x_rest) = x.as_chunks::<LANES>();
-    let (ys, y_rest) = y.as_chunks::<LANES>();
-    let (zs, z_rest) = z.as_chunks::<LANES>();
-    for ((x, y), z) in xs.iter().zip(ys).zip(zs) {
-        for i in 0..LANES {
-            lanes[i] += x[i] * y[i] * z[i];
+/// The inner products of columns with `y`, a few at a time: one sum alone would wait for its own additions.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn dots(columns: &[Vec<f64>], y: &[f64], out: &mut [f64]) {
+    for (columns, out) in columns.chunks(4).zip(out.chunks_mut(4)) {
+        match columns {
+            [a, b, c, d] => out.copy_from_slice(&dots_of([a, b, c, d], y)),
+            [a, b, c] => out[..3].copy_from_slice(&dots_of([a, b, c], y)),
+            [a, b] => out[..2].copy_from_slice(&dots_of([a, b], y)),
+            [a] => out[..1].copy_from_slice(&dots_of([a], y)),
+            _ => {}
         }
     }
-    for (i, ((x, y), z)) in x_rest.iter().zip(y_rest).zip(z_rest).enumerate() {
-        lanes[i] += x * y * z;
+}
+
+#[inline(always)]
+fn dots_of<const COLUMNS: usize>(columns: [&[f64]; COLUMNS], y: &[f64]) -> [f64; COLUMNS] {
+    let mut sums = [[0.0; LANES]; COLUMNS];
+    let (ys, y_rest) = y.as_chunks::<LANES>();
+    let columns = columns.map(|column| column[..y.len()].as_chunks::<LANES>());
+    for (n, y) in ys.iter().enumerate() {
+        for (lanes, (xs, _)) in sums.iter_mut().zip(&columns) {
+            for i in 0..LANES {
+                lanes[i] += xs[n][i] * y[i];
+            }
+        }
     }
-    lanes.iter().sum()
+    for (lanes, (_, x_rest)) in sums.iter_mut().zip(&columns) {
+        for (i, (x, y)) in x_rest.iter().zip(y_rest).enumerate() {
+            lanes[i] += x * y;
+        }
+    }
+    sums.map(|lanes| lanes.iter().sum())
 }

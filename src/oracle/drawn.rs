@@ -9,8 +9,9 @@ use rand_distr::StandardNormal;
 use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::factor::{cholesky, lower_inverse};
+use super::newton::Fit;
 use super::newton::psi_and_jacobian;
-use super::regression::Regression;
+use super::regression::{FitState, Regression};
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::dp::{BoundParameters, Link};
 use crate::task::Context;
@@ -66,7 +67,7 @@ impl Oracle for DrawnArms {
 /// f(phi.mu) with mu drawn and f the logistic function.
 #[derive(Debug, Clone)]
 pub(super) struct DrawnParameter {
-    action_values: Vec<f64>,
+    state: FitState,
     /// Of radius 0.
     point: Ellipsoid,
 }
@@ -74,23 +75,24 @@ pub(super) struct DrawnParameter {
 impl DrawnParameter {
     pub fn new(mu: DVector<f64>, action_values: &[f64]) -> Self {
         let d = mu.len();
-        Self {
-            action_values: action_values.to_vec(),
-            point: Ellipsoid::new(Link::Logistic, mu, DMatrix::identity(d, d), 0.0),
-        }
+        let point = Ellipsoid::new(Link::Logistic, mu.clone(), DMatrix::identity(d, d), 0.0);
+        let state = FitState::concluded(action_values, mu, point.clone());
+        Self { state, point }
     }
 }
 
 impl Regression for DrawnParameter {
-    /// A draw does not learn.
-    fn refit(&mut self, _data: &LabeledData, _delta: f64) {}
-
-    fn action_values(&self) -> &[f64] {
-        &self.action_values
+    fn state(&self) -> &FitState {
+        &self.state
     }
 
-    fn fitted(&self) -> Option<&Ellipsoid> {
-        Some(&self.point)
+    fn state_mut(&mut self) -> &mut FitState {
+        &mut self.state
+    }
+
+    /// A draw does not learn.
+    fn solve(&self, _delta: f64) -> (Fit, Ellipsoid) {
+        (self.state.fit.clone(), self.point.clone())
     }
 
     fn diagnosis(&self) -> Diagnosis {

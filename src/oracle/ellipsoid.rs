@@ -5,6 +5,8 @@
 //! bonus inside f    f( clamp(phi.mu +- scale |phi|, -+ S |phi / sizes|_2) )
 //! ```
 
+mod upper;
+
 use nalgebra::{DMatrix, DVector};
 
 use super::Bounds;
@@ -158,7 +160,7 @@ impl Ellipsoid {
         }
     }
 
-    /// The same for many contexts, action by action: the square root and f of many numbers at once.
+    /// The same for many contexts, the actions of each together.
     pub fn bulk_bounds(
         &self,
         features: &[f64],
@@ -166,47 +168,74 @@ impl Ellipsoid {
         ucb: &mut [f64],
         lcb: &mut [f64],
     ) {
-        let last = self.mu.len() - 1;
         let actions = action_values.len();
+        self.for_each_action(features, action_values, |first, action, upper, lower| {
+            let places = (first * actions + action..).step_by(actions);
+            for ((place, upper), lower) in places.zip(upper).zip(lower) {
+                (ucb[place], lcb[place]) = (*upper, *lower);
+            }
+        });
+    }
+
+    /// The same, the contexts of an action together: those of action number a begin at a * `apart`.
+    pub fn bounds_by_action(
+        &self,
+        features: &[f64],
+        action_values: &[f64],
+        apart: usize,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        self.for_each_action(features, action_values, |first, action, upper, lower| {
+            let place = action * apart + first;
+            ucb[place..place + upper.len()].copy_from_slice(upper);
+            lcb[place..place + lower.len()].copy_from_slice(lower);
+        });
+    }
+
+    /// Hands over (first context, action, ucbs, lcbs) of some contexts after the other, action by action: square roots and
+    /// f of many numbers at once.
+    fn for_each_action(
+        &self,
+        features: &[f64],
+        action_values: &[f64],
+        mut take: impl FnMut(usize, usize, &[f64], &[f64]),
+    ) {
+        let last = self.mu.len() - 1;
         let corner = self.v_inverse[(last, last)];
-        let (mut utility, mut square, mut cross) = ([0.0; BULK], [0.0; BULK], [0.0; BULK]);
-        let mut limit_squared = [0.0; BULK];
-        let out = ucb
-            .chunks_mut(BULK * actions)
-            .zip(lcb.chunks_mut(BULK * actions));
-        for (features, (ucb, lcb)) in features.chunks(BULK * last).zip(out) {
+        let mut thetas = vec![[0.0; BULK]; last];
+        for (bulk, features) in features.chunks(BULK * last).enumerate() {
             for (i, theta) in features.chunks_exact(last).enumerate() {
-                let part = self.theta_part(theta);
-                (utility[i], square[i], cross[i]) = (part.utility, part.square, part.cross);
-                if let Some(bound) = &self.inside {
-                    limit_squared[i] = bound.theta_part(theta);
+                for (feature, x) in thetas.iter_mut().zip(theta) {
+                    feature[i] = *x;
                 }
             }
+            let (utility, square, cross) =
+                theta_parts(&thetas, self.mu.as_slice(), self.v_inverse.as_slice());
+            let limit_squared = self.inside.as_ref().map(|bound| {
+                let factor = bound.norm_bound * bound.norm_bound;
+                limits_squared(&thetas, &bound.inverse_sizes, factor)
+            });
+            let count = features.len() / last;
             for (action, &a) in action_values.iter().enumerate() {
-                let mut center = utility.map(|utility| utility + a * self.mu[last]);
+                let mut center = raised(&utility, a * self.mu[last]);
                 let radius = radii(&square, &cross, a, corner, self.scale);
-                let (upper, lower) = match &self.inside {
-                    None => {
+                let (upper, lower) = match (&self.inside, &limit_squared) {
+                    (Some(bound), Some(limit_squared)) => {
+                        let more = bound.action_part(a);
+                        let (mut upper, mut lower) = clamped(&center, &radius, limit_squared, more);
+                        sigmoids(&mut upper);
+                        sigmoids(&mut lower);
+                        (upper, lower)
+                    }
+                    _ => {
                         if self.link == Link::Logistic {
                             sigmoids(&mut center);
                         }
                         clipped(&center, &radius)
                     }
-                    Some(bound) => {
-                        let more = bound.action_part(a);
-                        let (mut upper, mut lower) =
-                            clamped(&center, &radius, &limit_squared, more);
-                        sigmoids(&mut upper);
-                        sigmoids(&mut lower);
-                        (upper, lower)
-                    }
                 };
-                for (row, upper) in ucb.chunks_exact_mut(actions).zip(upper) {
-                    row[action] = upper;
-                }
-                for (row, lower) in lcb.chunks_exact_mut(actions).zip(lower) {
-                    row[action] = lower;
-                }
+                take(bulk * BULK, action, &upper[..count], &lower[..count]);
             }
         }
     }
@@ -227,6 +256,53 @@ impl Ellipsoid {
             coupled: false,
         })
     }
+}
+
+/// What belongs to theta ([`ThetaPart`]) of many contexts: utilities, squares, crosses.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn theta_parts(thetas: &[Many], mu: &[f64], v_inverse: &[f64]) -> (Many, Many, Many) {
+    let mut square = [0.0; BULK];
+    let columns = v_inverse.chunks_exact(thetas.len() + 1);
+    for (theta, column) in thetas.iter().zip(columns) {
+        let product = products(thetas, column);
+        for i in 0..BULK {
+            square[i] += product[i] * theta[i];
+        }
+    }
+    let cross = &v_inverse[thetas.len() * (thetas.len() + 1)..];
+    (products(thetas, mu), square, products(thetas, cross))
+}
+
+/// theta.column of many contexts.
+#[inline(always)]
+fn products(thetas: &[Many], column: &[f64]) -> Many {
+    let mut sums = [0.0; BULK];
+    for (theta, x) in thetas.iter().zip(column) {
+        for i in 0..BULK {
+            sums[i] += theta[i] * x;
+        }
+    }
+    sums
+}
+
+/// [`NormBound::theta_part`] of many contexts.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn limits_squared(thetas: &[Many], inverse_sizes: &[f64], factor: f64) -> Many {
+    let mut sums = [0.0; BULK];
+    for (theta, inverse) in thetas.iter().zip(inverse_sizes) {
+        for i in 0..BULK {
+            let scaled = theta[i] * inverse;
+            sums[i] += scaled * scaled;
+        }
+    }
+    sums.iter_mut().for_each(|sum| *sum *= factor);
+    sums
+}
+
+/// A number added to many.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn raised(numbers: &Many, x: f64) -> Many {
+    numbers.map(|number| number + x)
 }
 
 /// scale |phi| of many contexts with action value `a`.

@@ -20,8 +20,9 @@ use super::drawn::draw_around;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic::least_slope;
-use super::regression::Regression;
-use super::{Diagnosis, LabeledData, newton};
+use super::newton::Fit;
+use super::regression::{FitState, Regression};
+use super::{Diagnosis, newton};
 use crate::dp::Link;
 use crate::task::Task;
 
@@ -59,98 +60,75 @@ pub struct Glm {
     parameters: GlmParameters,
     kappa: f64,
     lambda: f64,
-    action_values: Vec<f64>,
-    design: Design,
-    estimate: DVector<f64>,
-    /// Where the last fit started.
-    start: DVector<f64>,
-    fitted: Option<Ellipsoid>,
+    state: FitState,
 }
 
 impl Glm {
     /// An oracle for the actions and features of a task and a study of `episodes` episodes.
     pub fn new(task: &Task, parameters: GlmParameters, episodes: usize) -> Self {
-        let d = task.phi_dimension();
         let (kappa, lambda) = parameters.in_force(task, episodes);
         Self {
             parameters,
             kappa,
             lambda,
-            action_values: task.application().action_values().to_vec(),
-            design: Design::new(d),
-            estimate: DVector::zeros(d),
-            start: DVector::zeros(d),
-            fitted: None,
+            state: FitState::new(task, Design::new(task.phi_dimension())),
         }
     }
 
     fn gamma(&self, delta: f64) -> f64 {
-        let d = self.design.dimension() as f64;
-        let n = self.design.len() as f64;
+        let d = self.state.design.dimension() as f64;
+        let n = self.state.design.len() as f64;
         let log_terms = 2.0 * (1.0 / delta).ln() + d * (n / (d * self.lambda)).ln_1p();
         let theory = self.lambda.sqrt() + log_terms.sqrt() / self.kappa;
         self.parameters.gamma.unwrap_or(theory)
     }
 
-    fn solve(&self) -> DVector<f64> {
+    fn estimate(&self) -> Fit {
+        let FitState { design, fit, .. } = &self.state;
         let ridge = self.kappa * self.lambda;
         match self.parameters.link {
-            Link::Logistic => newton::fit(&self.design, ridge, self.estimate.clone()),
+            Link::Logistic => newton::fit(design, ridge, fit.mu.clone()),
             Link::Linear => {
-                let d = self.design.dimension();
-                let normal = &self.design.gram + DMatrix::from_diagonal_element(d, d, ridge);
-                cholesky(normal).solve(&self.design.converted)
+                let d = design.dimension();
+                let normal = &design.gram + DMatrix::from_diagonal_element(d, d, ridge);
+                cholesky(normal).solve(&design.converted).into()
             }
         }
     }
 }
 
 impl Regression for Glm {
-    fn refit(&mut self, data: &LabeledData, delta: f64) {
-        self.design.take_in(data, &self.action_values);
-        if !data.is_empty() {
-            self.start.copy_from(&self.estimate);
-            self.estimate = self.solve();
-            self.conclude(delta);
-        }
+    fn state(&self) -> &FitState {
+        &self.state
     }
 
-    fn start(&self) -> &[f64] {
-        self.start.as_slice()
+    fn state_mut(&mut self) -> &mut FitState {
+        &mut self.state
     }
 
-    fn start_from(&mut self, start: &[f64]) {
-        self.estimate.copy_from_slice(start);
-    }
-
-    fn action_values(&self) -> &[f64] {
-        &self.action_values
-    }
-
-    fn fitted(&self) -> Option<&Ellipsoid> {
-        self.fitted.as_ref()
+    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
+        let fit = self.estimate();
+        let d = fit.mu.len();
+        let v = &self.state.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
+        let scale = self.parameters.radius_scale * self.gamma(delta);
+        let fitted = Ellipsoid::new(self.parameters.link, fit.mu.clone(), v, scale);
+        (fit, fitted)
     }
 
     fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
         let ridge = self.kappa * self.lambda;
         match self.parameters.link {
-            Link::Logistic => Some(draw_around(&self.estimate, &self.design, ridge, rng)),
+            Link::Logistic => Some(draw_around(
+                &self.state.fit.mu,
+                &self.state.design,
+                ridge,
+                rng,
+            )),
             Link::Linear => None,
         }
     }
 
     fn diagnosis(&self) -> Diagnosis {
-        Diagnosis::free(self.design.len(), self.estimate.norm(), 1.0)
-    }
-}
-
-impl Glm {
-    /// The bounds around the estimate.
-    fn conclude(&mut self, delta: f64) {
-        let d = self.design.dimension();
-        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
-        let scale = self.parameters.radius_scale * self.gamma(delta);
-        let link = self.parameters.link;
-        self.fitted = Some(Ellipsoid::new(link, self.estimate.clone(), v, scale));
+        Diagnosis::free(self.state.design.len(), self.state.fit.mu.norm(), 1.0)
     }
 }

@@ -19,7 +19,7 @@
 use super::linear_mixture::quadratic_mixture;
 use super::posterior::Posterior;
 use super::replay::{FitSizes, replay};
-use super::{Bounds, Diagnosis, LabeledData, Oracle};
+use super::{BoundFacts, Bounds, Diagnosis, LabeledData, Oracle};
 use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
 
@@ -163,12 +163,24 @@ impl Oracle for KernelOracle {
         replay(self, data, delta, saved)
     }
 
+    /// What is kept for a watched context is solved for in other blocks after a restart.
+    fn restores_exactly(&self) -> bool {
+        false
+    }
+
     fn watch(&mut self, context: &Context) {
         self.posterior.watch(context.features);
     }
 
     fn anytime(&self) -> bool {
         matches!(self.beta, Beta::Mixture { .. })
+    }
+
+    fn facts(&self) -> BoundFacts {
+        BoundFacts {
+            by_step: false,
+            wide_at_first: true,
+        }
     }
 
     fn diagnosis(&self) -> Diagnosis {

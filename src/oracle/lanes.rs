@@ -1,5 +1,6 @@
 //! Arithmetic on eight numbers side by side, one in each lane of the machine: products of rows with eight columns, and forward
-//! substitution for eight right-hand sides. Sums run in one order on every machine, so that their bits are the same.
+//! substitution for eight right-hand sides. Sums run in one order on every machine, so that their bits are the same; where
+//! products are fused into them, machines without such an instruction take the long way to the same bits.
 
 use multiversion::multiversion;
 
@@ -40,12 +41,12 @@ pub(super) fn solve_lower(rows: &[Vec<f64>], x: &mut [Lanes]) {
 }
 
 /// (rest - sum - what `row` makes of `entries`) / the last of `row`.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
 pub(super) fn new_entry(entries: &[Lanes], row: &[f64], sum: &Lanes, rest: &Lanes) -> Lanes {
     let mut sum = *sum;
     for (entries, l) in entries.iter().zip(row) {
         for lane in 0..LANES {
-            sum[lane] += l * entries[lane];
+            sum[lane] = l.mul_add(entries[lane], sum[lane]);
         }
     }
     let diagonal = row[entries.len()];
@@ -53,7 +54,7 @@ pub(super) fn new_entry(entries: &[Lanes], row: &[f64], sum: &Lanes, rest: &Lane
 }
 
 /// The products of four rows with the columns of a panel.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
 pub(super) fn row_products(rows: [&[f64]; TOGETHER], panel: &[Lanes]) -> [Lanes; TOGETHER] {
     let mut sums = [[0.0; LANES]; TOGETHER];
     let rows = rows.map(|row| &row[..panel.len()]);
@@ -61,7 +62,7 @@ pub(super) fn row_products(rows: [&[f64]; TOGETHER], panel: &[Lanes]) -> [Lanes;
         for (sums, row) in sums.iter_mut().zip(&rows) {
             let l = row[n];
             for lane in 0..LANES {
-                sums[lane] += l * entries[lane];
+                sums[lane] = l.mul_add(entries[lane], sums[lane]);
             }
         }
     }

@@ -46,18 +46,19 @@
 //! Bounds of rho are f at the ends of phi.mu -+ sqrt(2 beta) |phi| (norm of Hc^-1), clamped to -+ S |phi|: the bonus stands
 //! inside f, where it never leaves (0, 1).
 
+use multiversion::multiversion;
 use nalgebra::{DMatrix, DVector};
 
 use super::design::Design;
 use super::factor::{cholesky, lower_inverse};
-use super::newton;
-use super::sigmoids::sigmoids;
+use super::newton::{self, Fit};
+use super::sigmoids::{exp_of_negative, sigmoids};
 
 /// The ellipsoid { mu + D : D' Hc D <= 2 beta }.
 #[derive(Debug, Clone)]
 pub(super) struct LikelihoodMixture {
     /// The minimum of J.
-    pub mu: DVector<f64>,
+    pub fit: Fit,
     /// Bounds J(mu*) - J(mu).
     pub beta: f64,
     /// Hc.
@@ -75,8 +76,8 @@ impl LikelihoodMixture {
     pub fn new(design: &Design, norm_bound: f64, delta: f64, start: DVector<f64>) -> Self {
         let d = design.dimension();
         let lambda = ridge(d, norm_bound);
-        let mu = newton::fit(design, lambda, start);
-        let centers = design.products(&mu);
+        let fit = newton::fit(design, lambda, start);
+        let centers = design.products(&fit.mu);
         let mut slopes = centers.clone();
         sigmoids(&mut slopes);
         slopes.iter_mut().for_each(|f| *f *= 1.0 - *f);
@@ -85,12 +86,7 @@ impl LikelihoodMixture {
         let log_det: f64 = factor.l_dirty().diagonal().iter().map(|x| x.ln()).sum();
         let inverse = lower_inverse(&factor);
         let deviations = design.norms(&inverse);
-        let excess: f64 = centers
-            .iter()
-            .zip(&slopes)
-            .zip(&deviations)
-            .map(|((m, v), s)| mean_excess(*m, *v, *s))
-            .sum();
+        let excess = mean_excess(&centers, &slopes, &deviations);
         let trace = inverse.norm_squared();
         let beta = -delta.ln()
             + excess
@@ -105,7 +101,8 @@ impl LikelihoodMixture {
             *t = t.min(norm_bound * length + m.abs());
         }
         let curvature = |reach: &[f64]| {
-            let weights: Vec<f64> = slopes.iter().zip(reach).map(|(v, t)| v * g2(*t)).collect();
+            let mut weights = reach.to_vec();
+            growths(&mut weights, &slopes);
             with_ridge(design.weighted_gram(&weights), lambda)
         };
         let radius = (2.0 * beta).sqrt();
@@ -118,7 +115,7 @@ impl LikelihoodMixture {
             shape = curvature(&reach);
         }
         Self {
-            mu,
+            fit,
             beta,
             shape,
             #[cfg(test)]
@@ -139,46 +136,114 @@ fn with_ridge(mut gram: DMatrix<f64>, lambda: f64) -> DMatrix<f64> {
     gram
 }
 
-/// By how much the mean of sp over N(m, s^2) exceeds sp(m), at the most: min(JJ, SC), given v = f'(m).
-fn mean_excess(m: f64, v: f64, s: f64) -> f64 {
-    jaakkola_jordan(m, s).min(v * self_concordant(s))
+/// By how much the means of sp over N(m, s^2) exceed sp(m), at the most: the sum of min(JJ, SC), given v = f'(m).
+fn mean_excess(centers: &[f64], slopes: &[f64], deviations: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    let (mut jj, mut sc) = ([0.0; CHUNK], [0.0; CHUNK]);
+    let chunks = centers
+        .chunks(CHUNK)
+        .zip(slopes.chunks(CHUNK))
+        .zip(deviations.chunks(CHUNK));
+    for ((m, v), s) in chunks {
+        let (jj, sc) = (&mut jj[..m.len()], &mut sc[..m.len()]);
+        jaakkola_jordan(m, s, jj);
+        self_concordant(s, sc);
+        for i in 0..m.len() {
+            sum += jj[i].min(v[i] * sc[i]);
+        }
+    }
+    sum
 }
 
+/// Observations that are evaluated together.
+const CHUNK: usize = 64;
+
 /// JJ. sp(w) - w/2 is even, so it is (xi - |m|)/2 + ln( (1 + exp(-xi)) / (1 + exp(-|m|)) ).
-fn jaakkola_jordan(m: f64, s: f64) -> f64 {
-    if s == 0.0 {
-        return 0.0;
+fn jaakkola_jordan(centers: &[f64], deviations: &[f64], out: &mut [f64]) {
+    let mut ratios = [1.0; CHUNK];
+    differences(centers, deviations, out, &mut ratios);
+    for (jj, ratio) in out.iter_mut().zip(ratios) {
+        *jj = 0.5 * *jj + ratio.ln();
     }
-    let m = m.abs();
-    let more = s * s / (m.hypot(s) + m);
-    let e = (-m).exp();
-    0.5 * more + ((-more).exp_m1() * e / (1.0 + e)).ln_1p()
+}
+
+/// xi - |m| and (1 + exp(-xi)) / (1 + exp(-|m|)).
+#[multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn differences(centers: &[f64], deviations: &[f64], more: &mut [f64], ratios: &mut [f64]) {
+    let rows = centers.iter().zip(deviations);
+    for ((more, ratio), (m, s)) in more.iter_mut().zip(ratios).zip(rows) {
+        let m = m.abs();
+        let xi = (m * m + s * s).sqrt();
+        // 0 where both are 0.
+        *more = s * s / (xi + m + f64::MIN_POSITIVE);
+        *ratio = (1.0 + exp_of_negative(-xi)) / (1.0 + exp_of_negative(-m));
+    }
 }
 
 /// SC / v. With exp(s^2/2) (2 Phi(s) - 1) = sqrt(2/pi) (s + s^3/3 + s^5/15 + s^7/105 + ...), both parts are series without
 /// cancellation.
-fn self_concordant(s: f64) -> f64 {
-    const ROOT: f64 = 0.797_884_560_802_865_4;
-    let square = s * s;
-    if s > 1.0 {
+fn self_concordant(deviations: &[f64], out: &mut [f64]) {
+    // Once there are data, most deviations are small.
+    if deviations.iter().all(|s| *s <= 0.125) {
+        return short_series(deviations, out);
+    }
+    long_series(deviations, out);
+    for (sc, s) in out.iter_mut().zip(deviations).filter(|(_, s)| **s > 1.0) {
         let phi_twice = libm::erfc(-s * std::f64::consts::FRAC_1_SQRT_2);
-        return (0.5 * square).exp() * phi_twice - ROOT * s - 1.0;
+        *sc = (0.5 * s * s).exp() * phi_twice - ROOT * s - 1.0;
     }
-    let (mut even, mut odd) = (0.0, 0.0);
-    for k in (1..18).rev() {
-        let k = f64::from(k);
-        even = (even + 1.0) * square / (2.0 * k);
-        odd = (odd + 1.0) * square / (2.0 * k + 1.0);
-    }
-    even + ROOT * s * odd
 }
 
-/// 2 (exp(-t) + t - 1) / t^2.
-fn g2(t: f64) -> f64 {
-    if t < 1e-3 {
-        return 1.0 - t / 3.0 * (1.0 - t / 4.0 * (1.0 - t / 5.0));
+/// sqrt(2/pi).
+const ROOT: f64 = 0.797_884_560_802_865_4;
+
+/// For s <= 1/8.
+#[multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn short_series(deviations: &[f64], out: &mut [f64]) {
+    series::<6>(deviations, out);
+}
+
+/// For s <= 1.
+#[multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn long_series(deviations: &[f64], out: &mut [f64]) {
+    series::<17>(deviations, out);
+}
+
+/// 1/k for the terms of the series.
+const INVERSES: [f64; 36] = {
+    let mut inverses = [0.0; 36];
+    let mut k = 1;
+    while k < inverses.len() {
+        inverses[k] = 1.0 / k as f64;
+        k += 1;
     }
-    2.0 * ((-t).exp_m1() + t) / (t * t)
+    inverses
+};
+
+#[inline(always)]
+fn series<const TERMS: usize>(deviations: &[f64], out: &mut [f64]) {
+    for (sc, s) in out.iter_mut().zip(deviations) {
+        let square = s * s;
+        let (mut even, mut odd) = (0.0, 0.0);
+        for k in (1..=TERMS).rev() {
+            even = (even + 1.0) * square * INVERSES[2 * k];
+            odd = (odd + 1.0) * square * INVERSES[2 * k + 1];
+        }
+        *sc = even + ROOT * s * odd;
+    }
+}
+
+/// Replaces every t by v g2(t), g2(t) = 2 (exp(-t) + t - 1) / t^2; near 0 by its series, 2 sum_k (-t)^k / (k+2)!.
+#[multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+fn growths(reach: &mut [f64], slopes: &[f64]) {
+    for (t, v) in reach.iter_mut().zip(slopes) {
+        let mut series = 0.0;
+        for k in [11.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0] {
+            series = (1.0 - series) * *t / k;
+        }
+        let direct = 2.0 * (exp_of_negative(-*t) + *t - 1.0) / (*t * *t);
+        *t = v * if *t < 0.1 { 1.0 - series } else { direct };
+    }
 }
 
 /// The root of r^2 g2(R r)/2 = beta: with t = R r it is exp(-t) + t - 1 = beta R^2, convex and increasing in t. Newton's

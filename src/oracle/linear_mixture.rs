@@ -18,12 +18,13 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::Diagnosis;
 use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic_mixture::inverse_sizes;
-use super::regression::Regression;
-use super::{Diagnosis, LabeledData};
+use super::newton::Fit;
+use super::regression::{FitState, Regression};
 use crate::dp::Link;
 use crate::task::Task;
 
@@ -58,12 +59,8 @@ pub(super) fn quadratic_mixture(norm_bound: f64, lambda: f64, log_det: f64, delt
 #[derive(Debug, Clone)]
 pub struct LinearMixture {
     parameters: LinearMixtureParameters,
-    action_values: Vec<f64>,
     inverse_sizes: Vec<f64>,
-    design: Design,
-    /// |mu_hat|, on scaled columns.
-    norm: f64,
-    fitted: Option<Ellipsoid>,
+    state: FitState,
 }
 
 impl LinearMixture {
@@ -72,44 +69,37 @@ impl LinearMixture {
         let inverse_sizes = inverse_sizes(task);
         Self {
             parameters,
-            action_values: task.application().action_values().to_vec(),
-            design: Design::scaled(inverse_sizes.clone()),
+            state: FitState::new(task, Design::scaled(inverse_sizes.clone())),
             inverse_sizes,
-            norm: 0.0,
-            fitted: None,
         }
     }
 }
 
 impl Regression for LinearMixture {
-    fn refit(&mut self, data: &LabeledData, delta: f64) {
-        self.design.take_in(data, &self.action_values);
-        if data.is_empty() {
-            return;
-        }
+    fn state(&self) -> &FitState {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut FitState {
+        &mut self.state
+    }
+
+    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
         let LinearMixtureParameters {
             norm_bound,
             lambda,
             radius_scale,
         } = self.parameters;
-        let d = self.design.dimension();
-        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, lambda);
+        let design = &self.state.design;
+        let d = design.dimension();
+        let v = &design.gram + DMatrix::from_diagonal_element(d, d, lambda);
         let factor = cholesky(v.clone());
-        let mu: DVector<f64> = factor.solve(&self.design.converted);
+        let mu: DVector<f64> = factor.solve(&design.converted);
         let diagonal = factor.l_dirty().diagonal();
         let log_det: f64 = diagonal.iter().map(|x| (x * x / lambda).ln()).sum();
         let square = lambda * quadratic_mixture(norm_bound, lambda, log_det, delta);
-        self.norm = mu.norm();
-        let fitted = Ellipsoid::new(Link::Linear, mu, v, radius_scale * square.sqrt());
-        self.fitted = Some(fitted.unscaled(&self.inverse_sizes));
-    }
-
-    fn action_values(&self) -> &[f64] {
-        &self.action_values
-    }
-
-    fn fitted(&self) -> Option<&Ellipsoid> {
-        self.fitted.as_ref()
+        let fitted = Ellipsoid::new(Link::Linear, mu.clone(), v, radius_scale * square.sqrt());
+        (mu.into(), fitted.unscaled(&self.inverse_sizes))
     }
 
     fn anytime(&self) -> bool {
@@ -117,7 +107,8 @@ impl Regression for LinearMixture {
     }
 
     fn diagnosis(&self) -> Diagnosis {
-        Diagnosis::free(self.design.len(), self.norm, self.parameters.norm_bound)
+        let (count, norm) = (self.state.design.len(), self.state.fit.mu.norm());
+        Diagnosis::free(count, norm, self.parameters.norm_bound)
     }
 }
 

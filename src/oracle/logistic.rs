@@ -18,9 +18,10 @@ use rand::rngs::ChaCha8Rng;
 use super::design::Design;
 use super::drawn::draw_around;
 use super::ellipsoid::Ellipsoid;
-use super::regression::Regression;
+use super::newton::Fit;
+use super::regression::{FitState, Regression};
 use super::sigmoids::sigmoid;
-use super::{Diagnosis, LabeledData, newton, projection};
+use super::{Diagnosis, newton, projection};
 use crate::dp::Link;
 use crate::task::Task;
 
@@ -66,33 +67,23 @@ pub(super) fn least_slope(task: &Task) -> f64 {
 pub struct Logistic {
     parameters: LogisticParameters,
     kappa: f64,
-    action_values: Vec<f64>,
-    design: Design,
-    estimate: DVector<f64>,
-    /// Where the last fit started.
-    start: DVector<f64>,
-    fitted: Option<Ellipsoid>,
+    state: FitState,
 }
 
 impl Logistic {
     /// An oracle for the actions and features of a task.
     pub fn new(task: &Task, parameters: LogisticParameters) -> Self {
-        let d = task.phi_dimension();
         Self {
             parameters,
             kappa: parameters.kappa_in_force(task),
-            action_values: task.application().action_values().to_vec(),
-            design: Design::new(d),
-            estimate: DVector::zeros(d),
-            start: DVector::zeros(d),
-            fitted: None,
+            state: FitState::new(task, Design::new(task.phi_dimension())),
         }
     }
 
     fn gamma(&self, delta: f64) -> f64 {
         let lambda = self.parameters.lambda;
-        let d = self.design.dimension() as f64;
-        let n = self.design.len() as f64;
+        let d = self.state.design.dimension() as f64;
+        let n = self.state.design.len() as f64;
         let log_term = d * 2f64.ln() - delta.ln() + 0.5 * d * (n / (4.0 * d * lambda)).ln_1p();
         self.parameters
             .gamma
@@ -101,55 +92,44 @@ impl Logistic {
 }
 
 impl Regression for Logistic {
-    fn refit(&mut self, data: &LabeledData, delta: f64) {
-        self.design.take_in(data, &self.action_values);
-        if !data.is_empty() {
-            // The estimate of the data so far is a good start for a little more data.
-            self.start.copy_from(&self.estimate);
-            let start = self.estimate.clone();
-            self.estimate = newton::fit(&self.design, self.parameters.lambda, start);
-            self.conclude(delta);
-        }
+    fn state(&self) -> &FitState {
+        &self.state
     }
 
-    fn start(&self) -> &[f64] {
-        self.start.as_slice()
+    fn state_mut(&mut self) -> &mut FitState {
+        &mut self.state
     }
 
-    fn start_from(&mut self, start: &[f64]) {
-        self.estimate.copy_from_slice(start);
-    }
-
-    fn action_values(&self) -> &[f64] {
-        &self.action_values
-    }
-
-    fn fitted(&self) -> Option<&Ellipsoid> {
-        self.fitted.as_ref()
+    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
+        let design = &self.state.design;
+        let lambda = self.parameters.lambda;
+        let fit = newton::fit(design, lambda, self.state.fit.mu.clone());
+        let mu = if fit.mu.norm() > 1.0 {
+            projection::project(design, lambda, &fit.mu)
+        } else {
+            fit.mu.clone()
+        };
+        let d = mu.len();
+        let v = &design.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
+        let scale = self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt();
+        (fit, Ellipsoid::new(Link::Logistic, mu, v, scale))
     }
 
     fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
         let lambda = self.parameters.lambda;
-        Some(draw_around(&self.estimate, &self.design, lambda, rng))
+        Some(draw_around(
+            &self.state.fit.mu,
+            &self.state.design,
+            lambda,
+            rng,
+        ))
+    }
+
+    fn wide_at_first(&self) -> bool {
+        true
     }
 
     fn diagnosis(&self) -> Diagnosis {
-        Diagnosis::projected(self.design.len(), self.estimate.norm(), 1.0)
-    }
-}
-
-impl Logistic {
-    /// The bounds around the estimate, or around its projection.
-    fn conclude(&mut self, delta: f64) {
-        let d = self.design.dimension();
-        let lambda = self.parameters.lambda;
-        let mu = if self.estimate.norm() > 1.0 {
-            projection::project(&self.design, lambda, &self.estimate)
-        } else {
-            self.estimate.clone()
-        };
-        let v = &self.design.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
-        let scale = self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt();
-        self.fitted = Some(Ellipsoid::new(Link::Logistic, mu, v, scale));
+        Diagnosis::projected(self.state.design.len(), self.state.fit.mu.norm(), 1.0)
     }
 }

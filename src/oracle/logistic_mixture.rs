@@ -12,12 +12,13 @@
 use nalgebra::DVector;
 use rand::rngs::ChaCha8Rng;
 
+use super::Diagnosis;
 use super::design::Design;
 use super::drawn::draw_around;
 use super::ellipsoid::{Ellipsoid, NormBound};
 use super::likelihood_mixture::{LikelihoodMixture, ridge};
-use super::regression::Regression;
-use super::{Diagnosis, LabeledData};
+use super::newton::Fit;
+use super::regression::{FitState, Regression};
 use crate::dp::Link;
 use crate::task::Task;
 
@@ -49,14 +50,8 @@ pub(super) fn inverse_sizes(task: &Task) -> Vec<f64> {
 #[derive(Debug, Clone)]
 pub struct LogisticMixture {
     parameters: LogisticMixtureParameters,
-    action_values: Vec<f64>,
     inverse_sizes: Vec<f64>,
-    design: Design,
-    /// mu_hat, on scaled columns.
-    estimate: DVector<f64>,
-    /// Where the last fit started.
-    start: DVector<f64>,
-    fitted: Option<Ellipsoid>,
+    state: FitState,
 }
 
 impl LogisticMixture {
@@ -65,52 +60,34 @@ impl LogisticMixture {
         let inverse_sizes = inverse_sizes(task);
         Self {
             parameters,
-            action_values: task.application().action_values().to_vec(),
-            design: Design::scaled(inverse_sizes.clone()),
-            estimate: DVector::zeros(inverse_sizes.len()),
-            start: DVector::zeros(inverse_sizes.len()),
+            state: FitState::new(task, Design::scaled(inverse_sizes.clone())),
             inverse_sizes,
-            fitted: None,
         }
     }
 }
 
 impl Regression for LogisticMixture {
-    fn refit(&mut self, data: &LabeledData, delta: f64) {
-        self.design.take_in(data, &self.action_values);
-        if data.is_empty() {
-            return;
-        }
+    fn state(&self) -> &FitState {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut FitState {
+        &mut self.state
+    }
+
+    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
         let norm_bound = self.parameters.norm_bound;
-        let start = self.estimate.clone();
-        self.start.copy_from(&start);
+        let start = self.state.fit.mu.clone();
         let LikelihoodMixture {
-            mu, beta, shape, ..
-        } = LikelihoodMixture::new(&self.design, norm_bound, delta, start);
-        self.estimate = mu.clone();
+            fit, beta, shape, ..
+        } = LikelihoodMixture::new(&self.state.design, norm_bound, delta, start);
         let scale = self.parameters.radius_scale * (2.0 * beta).sqrt();
         let bound = NormBound {
             norm_bound,
             inverse_sizes: self.inverse_sizes.clone(),
         };
-        let fitted = Ellipsoid::new(Link::Logistic, mu, shape, scale);
-        self.fitted = Some(fitted.unscaled(&self.inverse_sizes).inside(bound));
-    }
-
-    fn start(&self) -> &[f64] {
-        self.start.as_slice()
-    }
-
-    fn start_from(&mut self, start: &[f64]) {
-        self.estimate.copy_from_slice(start);
-    }
-
-    fn action_values(&self) -> &[f64] {
-        &self.action_values
-    }
-
-    fn fitted(&self) -> Option<&Ellipsoid> {
-        self.fitted.as_ref()
+        let fitted = Ellipsoid::new(Link::Logistic, fit.mu.clone(), shape, scale);
+        (fit, fitted.unscaled(&self.inverse_sizes).inside(bound))
     }
 
     fn anytime(&self) -> bool {
@@ -118,16 +95,21 @@ impl Regression for LogisticMixture {
     }
 
     fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
-        let lambda = ridge(self.estimate.len(), self.parameters.norm_bound);
-        let mut mu = draw_around(&self.estimate, &self.design, lambda, rng);
+        let FitState { design, fit, .. } = &self.state;
+        let lambda = ridge(fit.mu.len(), self.parameters.norm_bound);
+        let mut mu = draw_around(&fit.mu, design, lambda, rng);
         for (mu, inverse) in mu.iter_mut().zip(&self.inverse_sizes) {
             *mu *= inverse;
         }
         Some(mu)
     }
 
+    fn wide_at_first(&self) -> bool {
+        true
+    }
+
     fn diagnosis(&self) -> Diagnosis {
-        let norm = self.estimate.norm();
-        Diagnosis::free(self.design.len(), norm, self.parameters.norm_bound)
+        let (count, norm) = (self.state.design.len(), self.state.fit.mu.norm());
+        Diagnosis::free(count, norm, self.parameters.norm_bound)
     }
 }

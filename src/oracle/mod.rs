@@ -18,6 +18,7 @@
 
 mod armed;
 pub mod beta_binomial;
+mod config;
 mod coupled;
 mod data;
 mod design;
@@ -50,14 +51,14 @@ mod spec;
 use std::ops::Range;
 
 use rand::rngs::ChaCha8Rng;
-use rayon::prelude::*;
 
-use crate::dp::{BoundParameters, BoundSource, Coefficients, ContextSample};
+use crate::dp::{BoundParameters, BoundSource, Coefficients, ContextSample, transpose};
 use crate::error::Invalid;
 use crate::task::Context;
 
 pub use armed::Armed;
 pub use beta_binomial::{beta_binomial_interval, beta_binomial_upper};
+pub use config::OracleConfig;
 pub use coupled::Coupled;
 pub use data::{LabeledData, Observation};
 pub use diagnosis::{Diagnosis, FittedNorm};
@@ -73,7 +74,7 @@ pub use newton::penalised_logistic_mle;
 pub use projection::project_onto_unit_ball;
 pub use sampled::Sampled;
 pub use sigmoids::sigmoid;
-pub use spec::{OracleConfig, OracleSpec};
+pub use spec::OracleSpec;
 
 /// An interval that holds rho with confidence: 0 <= lcb <= ucb <= 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,6 +98,16 @@ impl Bounds {
     }
 }
 
+/// What bounds are like, for the choice of an optimism.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BoundFacts {
+    /// Whether they depend on the step beyond the context.
+    pub by_step: bool,
+    /// Whether they say next to nothing of an action until it has been tried often, whatever is known of the others: the
+    /// logistic function is flat where it is far from 1/2, and a kernel's pairs are strangers where they are far apart.
+    pub wide_at_first: bool,
+}
+
 /// Which bounds are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sides {
@@ -107,9 +118,6 @@ pub enum Sides {
     /// which is all they know; the others answer as before.
     Upper,
 }
-
-/// Entries evaluated by one task in bulk.
-const BULK_CHUNK: usize = 512;
 
 /// A confidence-bound oracle. Before the first fit every bound is (0, 1).
 pub trait Oracle: BoundSource {
@@ -142,6 +150,12 @@ pub trait Oracle: BoundSource {
         Ok(())
     }
 
+    /// Whether [`Oracle::restore`] gives the same bits also where contexts were watched between fits. Where it does not,
+    /// replications of a study that end early start anew.
+    fn restores_exactly(&self) -> bool {
+        true
+    }
+
     /// The context belongs to the sample and will be asked for at every plan: an oracle with costly bounds may keep
     /// what it needs for it.
     fn watch(&mut self, _context: &Context) {}
@@ -168,9 +182,45 @@ pub trait Oracle: BoundSource {
         }
     }
 
+    /// ucb of one action for neighbouring entries of a sample, where the oracle can tell it without the others'; says
+    /// whether it can.
+    fn upper_bounds(
+        &self,
+        _sample: &ContextSample,
+        _entries: Range<usize>,
+        _action: usize,
+        _ucb: &mut [f64],
+    ) -> bool {
+        false
+    }
+
+    /// The same for single contexts, the entries of an action together: those of action a begin at (a - 1) * `apart`.
+    fn bounds_by_action(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        apart: usize,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        let pairs = entries.len() * sample.actions();
+        let (mut upper, mut lower) = (vec![0.0; pairs], vec![0.0; pairs]);
+        self.bulk_bounds(sample, entries, &mut upper, &mut lower);
+        transpose(&upper, sample.actions(), apart, ucb);
+        transpose(&lower, sample.actions(), apart, lcb);
+    }
+
     /// Whether bounds depend on the step beyond the context.
     fn depends_on_step(&self) -> bool {
         false
+    }
+
+    /// What its bounds are like.
+    fn facts(&self) -> BoundFacts {
+        BoundFacts {
+            by_step: self.depends_on_step(),
+            wide_at_first: false,
+        }
     }
 
     /// Whether bounds hold at all times at once, on data chosen in any way: then `delta` is the same at every fit. Others
@@ -196,28 +246,58 @@ pub trait Oracle: BoundSource {
     }
 }
 
-/// Bulk evaluation, in parallel.
+/// Bounds become coefficients: ucb and lcb first; then the gain takes ucb's place.
 impl<T: Oracle> BoundSource for T {
-    fn fill(&self, sample: &ContextSample, coefficients: &mut Coefficients) {
+    fn fill_entries(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        gain: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        self.bulk_bounds(sample, entries.clone(), gain, lcb);
         let actions = sample.actions();
-        coefficients.resize_for(sample);
-        let size = BULK_CHUNK * actions;
-        let rewards = sample.rewards();
-        let gains = coefficients.gain.par_chunks_mut(size);
-        let lcbs = coefficients.lcb.par_chunks_mut(size);
-        gains
-            .zip(lcbs)
-            .enumerate()
-            .for_each(|(chunk, (gain, lcb))| {
-                let first = chunk * BULK_CHUNK;
-                let entries = first..first + gain.len() / actions;
-                // ucb and lcb first; then the gain takes ucb's place.
-                self.bulk_bounds(sample, entries, gain, lcb);
-                let rewards = &rewards[first * actions..];
-                for ((gain, lcb), reward) in gain.iter_mut().zip(lcb).zip(rewards) {
-                    (*gain, *lcb) = Coefficients::of(*gain, *lcb, *reward);
+        if entries.end <= sample.shared() {
+            let rewards = &sample.rewards()[entries.start * actions..];
+            for ((gain, lcb), reward) in gain.iter_mut().zip(lcb).zip(rewards) {
+                (*gain, *lcb) = Coefficients::of(*gain, *lcb, *reward);
+            }
+            return;
+        }
+        let rows = gain
+            .chunks_exact_mut(actions)
+            .zip(lcb.chunks_exact_mut(actions));
+        for (entry, (gain, lcb)) in entries.zip(rows) {
+            for (a, (gain, lcb)) in gain.iter_mut().zip(lcb).enumerate() {
+                (*gain, *lcb) = Coefficients::of(*gain, *lcb, sample.reward(entry, a + 1));
+            }
+        }
+    }
+
+    fn fill_by_action(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        apart: usize,
+        gain: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        self.bounds_by_action(sample, entries.clone(), apart, gain, lcb);
+        let is_auction = sample.bids().is_some();
+        let rewards = sample.single_rewards().unwrap_or(&[]);
+        let thetas = sample.features_of(entries.clone());
+        let rows = gain.chunks_mut(apart).zip(lcb.chunks_mut(apart));
+        for ((gain, lcb), &reward) in rows.zip(rewards) {
+            let (gain, lcb) = (&mut gain[..entries.len()], &mut lcb[..entries.len()]);
+            if is_auction {
+                // An auction has one feature, theta.
+                for ((gain, lcb), theta) in gain.iter_mut().zip(lcb).zip(thetas) {
+                    (*gain, *lcb) = Coefficients::of(*gain, *lcb, theta + reward);
                 }
-            });
+            } else {
+                gain.iter_mut().for_each(|gain| *gain *= reward);
+            }
+        }
     }
 
     fn parameters(&self) -> Option<BoundParameters> {

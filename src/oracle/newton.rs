@@ -3,11 +3,14 @@
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::design::Design;
-use super::sigmoids::sigmoids;
+use super::sigmoids::{sigmoid, sigmoids};
 
 /// Newton stops once half the squared decrement, an estimate of the objective's distance to its minimum, is below
 /// this.
 const GAP: f64 = 1e-22;
+
+/// Or once the step at hand is known to leave less than this, without a look at where it leads.
+const SURE_GAP: f64 = 1e-26;
 
 /// A bound on Newton steps; the objective is strongly convex, a handful is usual.
 const STEPS: usize = 100;
@@ -22,16 +25,50 @@ const SAFE_MOVE: f64 = 1.0;
 /// found to a gap of about 1e-22 in the objective, which strong convexity turns into 1e-11 / sqrt(lambda) in mu.
 pub fn penalised_logistic_mle(phi: &[f64], labels: &[f64], lambda: f64, start: &[f64]) -> Vec<f64> {
     let design = Design::of_rows(start.len(), phi, labels);
-    fit(&design, lambda, DVector::from_column_slice(start))
-        .as_slice()
-        .to_vec()
+    let fit = fit(&design, lambda, DVector::from_column_slice(start));
+    fit.mu.as_slice().to_vec()
 }
 
-pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> DVector<f64> {
+/// A fitted parameter, and where Newton's method found it the Hessian of its objective there or very close by.
+#[derive(Debug, Clone)]
+pub(super) struct Fit {
+    pub mu: DVector<f64>,
+    pub hessian: Option<DMatrix<f64>>,
+}
+
+impl From<DVector<f64>> for Fit {
+    /// By another way.
+    fn from(mu: DVector<f64>) -> Self {
+        Self { mu, hessian: None }
+    }
+}
+
+/// Where a fit to a little more data does well to start: one step of Newton's from the last fit, whose gradient is that of
+/// the rows from number `known` on.
+pub(super) fn forecast(design: &Design, known: usize, last: &Fit) -> DVector<f64> {
+    let Some(mut hessian) = last.hessian.clone() else {
+        return last.mu.clone();
+    };
+    let mut gradient = DVector::zeros(design.dimension());
+    for n in known..design.len() {
+        let phi = design.row(n);
+        let f = sigmoid(phi.dot(&last.mu));
+        hessian.ger(f * (1.0 - f), &phi, &phi, 1.0);
+        gradient.axpy(f - design.labels()[n], &phi, 1.0);
+    }
+    match Cholesky::new(hessian).map(|factor| factor.solve(&gradient)) {
+        Some(step) if design.longest() * step.norm() <= SAFE_MOVE => &last.mu - step,
+        _ => last.mu.clone(),
+    }
+}
+
+pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> Fit {
     let mut mu = start;
+    let mut last = DMatrix::zeros(0, 0);
     for _ in 0..STEPS {
         let (psi, hessian) = psi_and_jacobian(design, lambda, &mu);
         let gradient = psi - &design.converted;
+        last.clone_from(&hessian);
         let Some(factor) = Cholesky::new(hessian) else {
             break;
         };
@@ -40,18 +77,25 @@ pub(super) fn fit(design: &Design, lambda: f64, start: DVector<f64>) -> DVector<
         if decrement.is_nan() || decrement <= 0.0 {
             break;
         }
-        let moves = design.products(&step);
-        let length = if moves.iter().all(|w| w.abs() <= SAFE_MOVE) {
+        let most = design.longest() * step.norm();
+        let is_safe = |moves: Vec<f64>| moves.iter().all(|w| w.abs() <= SAFE_MOVE);
+        let length = if most <= SAFE_MOVE || is_safe(design.products(&step)) {
             1.0
         } else {
             search(design, lambda, &mu, &step, decrement)
         };
         mu -= length * &step;
-        if 0.5 * decrement < GAP {
+        // Where no phi_n.mu moves by more than m <= 1, the next decrement is at most 3/2 m^2 times this one: the Hessian
+        // changes by factors of exp(-m) to exp(m) on the way.
+        let sure = most <= SAFE_MOVE && 0.75 * most * most * decrement < SURE_GAP;
+        if sure || 0.5 * decrement < GAP {
             break;
         }
     }
-    mu
+    Fit {
+        mu,
+        hessian: Some(last),
+    }
 }
 
 /// How far to go along a step so that the objective falls enough.
@@ -92,8 +136,23 @@ pub(super) fn psi_and_jacobian(
     lambda: f64,
     mu: &DVector<f64>,
 ) -> (DVector<f64>, DMatrix<f64>) {
+    of_probabilities(design, lambda, mu, probabilities(design, mu))
+}
+
+/// f(phi_n.mu) of every observation.
+pub(super) fn probabilities(design: &Design, mu: &DVector<f64>) -> Vec<f64> {
     let mut f = design.products(mu);
     sigmoids(&mut f);
+    f
+}
+
+/// psi and its Jacobian, given f(phi_n.mu).
+pub(super) fn of_probabilities(
+    design: &Design,
+    lambda: f64,
+    mu: &DVector<f64>,
+    mut f: Vec<f64>,
+) -> (DVector<f64>, DMatrix<f64>) {
     let psi = lambda * mu + design.sum(&f);
     for f in &mut f {
         *f *= 1.0 - *f;

@@ -4,6 +4,8 @@
 //! Entry n is ( k(phi_n, phi) - sum_{i<n} L_ni z_i ) / L_nn. Where row n repeats the pair of an earlier row m, L_ni = L_mi for
 //! i < m, and what entry m was made from, k - sum_{i<m} L_mi z_i = L_mm z_m, stands for the kernel and the first m terms.
 
+use std::ops::Range;
+
 use super::lanes::{LANES, Lanes, TOGETHER, new_entry, row_products};
 use super::sigmoids::exps_of_negative;
 use crate::task::Kernel;
@@ -153,32 +155,44 @@ impl Panel {
                     products[n - first] = sum;
                 }
             }
-            for (n, product) in (first..end).zip(products) {
-                self.append(factor, kernel, n, first, product);
+            let covariances = self.covariances(factor, kernel, first..end);
+            for (i, product) in products[..end - first].iter().enumerate() {
+                self.append(factor, first + i, first, product, &covariances[i]);
             }
         }
     }
 
-    /// Entry n, given the part of its sum that comes before `first`.
-    fn append(&mut self, factor: &Factor, kernel: &Kernel, n: usize, first: usize, sum: Lanes) {
-        let row = &factor.rows[n];
-        let mut rest = [0.0; LANES];
-        match factor.repeats[n] {
-            Some(m) => {
-                let diagonal = factor.rows[m][m];
-                rest = self.z[m].map(|z| diagonal * z);
+    /// k between the pairs of some rows and those of the panel, all at once; of rows that repeat a pair it is not needed.
+    fn covariances(&self, factor: &Factor, kernel: &Kernel, rows: Range<usize>) -> [Lanes; BLOCK] {
+        let d = self.dimension;
+        let mut all = [[0.0; LANES]; BLOCK];
+        let mut places = [0; BLOCK];
+        let mut fresh = 0;
+        for n in rows.clone().filter(|n| factor.repeats[*n].is_none()) {
+            let input = &factor.inputs[n * d..(n + 1) * d];
+            for (square, phi) in all[fresh].iter_mut().zip(self.phi.chunks_exact(d)) {
+                *square = kernel.distance_squared(input, phi);
             }
-            None => {
-                let d = self.dimension;
-                let input = &factor.inputs[n * d..(n + 1) * d];
-                for (rest, phi) in rest.iter_mut().zip(self.phi.chunks_exact(d)) {
-                    *rest = kernel.distance_squared(input, phi);
-                }
-                covariances(kernel, &mut rest);
-            }
+            places[fresh] = n - rows.start;
+            fresh += 1;
         }
+        covariances(kernel, all[..fresh].as_flattened_mut());
+        // From the last on, as none moves to an earlier place.
+        for i in (0..fresh).rev() {
+            all[places[i]] = all[i];
+        }
+        all
+    }
+
+    /// Entry n, given the part of its sum that comes before `first` and the covariance.
+    fn append(&mut self, factor: &Factor, n: usize, first: usize, sum: &Lanes, covariance: &Lanes) {
+        let row = &factor.rows[n];
+        let rest = factor.repeats[n].map_or(*covariance, |m| {
+            let diagonal = factor.rows[m][m];
+            self.z[m].map(|z| diagonal * z)
+        });
         let (mean, explained) = (&mut self.mean, &mut self.explained);
-        let entry = new_entry(&self.z[first..], &row[first..], &sum, &rest);
+        let entry = new_entry(&self.z[first..], &row[first..], sum, &rest);
         let whitened = factor.whitened[n];
         for lane in 0..LANES {
             mean[lane] += entry[lane] * whitened;
@@ -189,7 +203,7 @@ impl Panel {
 }
 
 /// k of squared distances.
-fn covariances(kernel: &Kernel, squares: &mut Lanes) {
+fn covariances(kernel: &Kernel, squares: &mut [f64]) {
     if kernel.is_squared_exponential() {
         squares.iter_mut().for_each(|square| *square *= -0.5);
         exps_of_negative(squares);

@@ -20,8 +20,7 @@
 use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
 use super::design::Design;
-use super::newton::psi_and_jacobian;
-use super::sigmoids::sigmoids;
+use super::newton::{of_probabilities, probabilities, psi_and_jacobian};
 
 /// Newton's way is the last one when it is shorter than this: the error left is about its square.
 const LAST_STEP: f64 = 1e-6;
@@ -42,6 +41,8 @@ pub fn project_onto_unit_ball(phi: &[f64], lambda: f64, mu: &[f64]) -> Vec<f64> 
 /// psi, W and their products at a point.
 struct Point {
     mu: DVector<f64>,
+    /// f(phi_n.mu).
+    probabilities: Vec<f64>,
     jacobian: DMatrix<f64>,
     residual: DVector<f64>,
     direction: DVector<f64>,
@@ -51,7 +52,8 @@ struct Point {
 pub(super) fn project(design: &Design, lambda: f64, estimate: &DVector<f64>) -> DVector<f64> {
     let (target, metric) = psi_and_jacobian(design, lambda, estimate);
     let evaluate = |mu: DVector<f64>| -> Point {
-        let (psi, jacobian) = psi_and_jacobian(design, lambda, &mu);
+        let probabilities = probabilities(design, &mu);
+        let (psi, jacobian) = of_probabilities(design, lambda, &mu, probabilities.clone());
         let residual = psi - &target;
         let direction = match Cholesky::new(jacobian.clone()) {
             Some(factor) => factor.solve(&residual),
@@ -60,6 +62,7 @@ pub(super) fn project(design: &Design, lambda: f64, estimate: &DVector<f64>) -> 
         let value = residual.dot(&direction);
         Point {
             mu,
+            probabilities,
             jacobian,
             residual,
             direction,
@@ -116,8 +119,7 @@ fn newton_way(point: &Point, gradient: &DVector<f64>, hessian: DMatrix<f64>) -> 
 
 /// Gradient and Hessian of G.
 fn derivatives(design: &Design, point: &Point) -> (DVector<f64>, DMatrix<f64>) {
-    let mut f = design.products(&point.mu);
-    sigmoids(&mut f);
+    let f = &point.probabilities;
     let along = design.products(&point.direction);
     let slope = |f: f64| f * (1.0 - f);
     let rows = || f.iter().zip(&along);

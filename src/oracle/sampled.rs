@@ -80,6 +80,10 @@ impl Oracle for Sampled {
         Ok(())
     }
 
+    fn restores_exactly(&self) -> bool {
+        self.inner.restores_exactly()
+    }
+
     fn watch(&mut self, context: &Context) {
         self.inner.watch(context);
     }
@@ -93,6 +97,23 @@ impl Oracle for Sampled {
     ) {
         match &self.drawn {
             Some(drawn) => drawn.bulk_bounds(sample, entries, ucb, lcb),
+            None => {
+                ucb.fill(Bounds::UNKNOWN.ucb);
+                lcb.fill(Bounds::UNKNOWN.lcb);
+            }
+        }
+    }
+
+    fn bounds_by_action(
+        &self,
+        sample: &ContextSample,
+        entries: Range<usize>,
+        apart: usize,
+        ucb: &mut [f64],
+        lcb: &mut [f64],
+    ) {
+        match &self.drawn {
+            Some(drawn) => drawn.bounds_by_action(sample, entries, apart, ucb, lcb),
             None => {
                 ucb.fill(Bounds::UNKNOWN.ucb);
                 lcb.fill(Bounds::UNKNOWN.lcb);

@@ -29,7 +29,7 @@ const COEFFICIENTS: [f64; 14] = [
 ];
 
 /// Replaces every w by 1 / (1 + exp(-w)), to within a few units in the last place.
-#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub(super) fn sigmoids(values: &mut [f64]) {
     for w in values {
         let e = exp_of_negative(-w.abs());
@@ -39,7 +39,7 @@ pub(super) fn sigmoids(values: &mut [f64]) {
 }
 
 /// Replaces every x <= 0 by exp(x), to within a few units in the last place; what is below 1e-304 becomes that.
-#[multiversion::multiversion(targets("x86_64+avx2", "aarch64+neon"))]
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub(super) fn exps_of_negative(values: &mut [f64]) {
     for x in values {
         *x = exp_of_negative(*x);
@@ -48,7 +48,7 @@ pub(super) fn exps_of_negative(values: &mut [f64]) {
 
 /// exp(x) = 2^k exp(r) with |r| <= ln 2 / 2, for x <= 0.
 #[inline(always)]
-fn exp_of_negative(x: f64) -> f64 {
+pub(super) fn exp_of_negative(x: f64) -> f64 {
     let x = if x > SMALLEST { x } else { SMALLEST };
     let rounded = x * std::f64::consts::LOG2_E + ROUNDER;
     let k = rounded - ROUNDER;

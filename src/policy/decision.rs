@@ -46,7 +46,7 @@ pub fn best_entry_action(
     let offers = (1..=sample.actions()).map(|a| {
         let pair = first + a - 1;
         let (gain, lcb) = (coefficients.gain[pair], coefficients.lcb[pair]);
-        (gain, lcb, sample.rewards()[pair], sample.cost(entry, a))
+        (gain, lcb, sample.reward(entry, a), sample.cost(entry, a))
     });
     best_action(offers, next, budget, reward_max)
 }

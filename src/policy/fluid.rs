@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
-use super::{Plan, Policy};
+use super::saved::place;
+use super::{Plan, Policy, SavedPolicy};
+use crate::error::Invalid;
 use crate::fluid::{FluidPlan, Hull};
 use crate::task::{Context, Task};
 
@@ -53,6 +55,18 @@ impl Policy for Fluid {
         } else {
             0
         }
+    }
+
+    fn save(&self) -> Option<SavedPolicy> {
+        Some(SavedPolicy::Stream(place(&self.rng)))
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        let SavedPolicy::Stream(stream) = saved else {
+            return Err(SavedPolicy::refused());
+        };
+        self.rng.set_word_pos(stream.into());
+        Ok(())
     }
 
     fn plan(&self) -> Option<Plan<'_>> {

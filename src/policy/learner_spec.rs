@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 
 use super::{MimicOptDp, ReservedEpisodes};
 use crate::error::{Invalid, shown};
-use crate::oracle::{Coupled, Oracle, Sampled, Sides};
+use crate::oracle::{BoundFacts, Coupled, Oracle, Sampled, Sides};
 use crate::task::Task;
 
 /// Which probability of a conversion an optimist plans with.
@@ -16,7 +16,11 @@ pub enum Optimism {
     Separate,
     /// One probability for both, the upper bound ([`Coupled`]).
     Coupled,
-    /// Separate where every action costs one unit, coupled elsewhere.
+    /// Coupled, with two exceptions, for which the other earned more in all that was measured. Bounds that are
+    /// [wide at first](BoundFacts::wide_at_first), where every action costs one unit: a coupled optimist waits for the
+    /// highest price, of which it knows too little. And bounds that depend on the step, where the budget lasts for half
+    /// of the steps or more: they stay wide for H times as long, while costs matter little. Figures are in
+    /// [`measured`](super::measured).
     Auto,
 }
 
@@ -68,12 +72,13 @@ impl LearnerSpec {
         ..Self::TIGHT
     };
 
-    /// Checks the settings for a task and a learner with `initial_rows` unlabeled rows; `field` is their place in the
-    /// study.
+    /// Checks the settings for a task, an oracle with such bounds, and a learner with `initial_rows` unlabeled rows; `field`
+    /// is their place in the study.
     pub fn check(
         &self,
         field: &str,
         task: &Task,
+        bounds: BoundFacts,
         initial_rows: usize,
     ) -> Result<LearnerConfig, Invalid> {
         let alpha = format!("{field}.alpha");
@@ -92,7 +97,11 @@ impl LearnerSpec {
                 _ if self.sampling => false,
                 Optimism::Separate => false,
                 Optimism::Coupled => true,
-                Optimism::Auto => task.cost_max() > 1,
+                Optimism::Auto => {
+                    let unit_cost = task.cost_max() <= 1;
+                    let ample = 2 * task.budget_max() as usize >= task.horizon();
+                    !(unit_cost && bounds.wide_at_first || ample && bounds.by_step)
+                }
             },
             reserved: match self.data {
                 DataUse::Split => Some(reserved),
@@ -171,14 +180,25 @@ mod tests {
     }
 
     #[test]
-    fn auto_couples_where_costs_differ() {
+    fn auto_couples_but_for_two_exceptions() {
+        let coupled = |task: &Task, wide_at_first: bool, by_step: bool| {
+            let bounds = BoundFacts {
+                by_step,
+                wide_at_first,
+            };
+            let config = LearnerSpec::TIGHT.check("p", task, bounds, 0).unwrap();
+            config.sides() == Sides::Upper
+        };
         let prices = vec![1.0, 2.0];
         let pricing = task(ApplicationSpec::Pricing { prices });
-        let wages = vec![1, 2];
-        let hiring = task(ApplicationSpec::Procurement { wages });
-        let coupled =
-            |task: &Task| LearnerSpec::TIGHT.check("p", task, 0).unwrap().sides() == Sides::Upper;
-        assert!(!coupled(&pricing) && coupled(&hiring));
+        assert!(coupled(&pricing, false, false) && !coupled(&pricing, true, false));
+        let wages = || ApplicationSpec::Procurement { wages: vec![1, 2] };
+        let hiring = task(wages());
+        assert!(coupled(&hiring, false, false) && coupled(&hiring, true, false));
+        // Three units last for half of four steps, and not of seven.
+        assert!(!coupled(&hiring, false, true));
+        let scarce = TaskSpec::new(7, 3, wages(), 1).check().unwrap();
+        assert!(coupled(&scarce, false, true));
     }
 
     #[test]
@@ -190,7 +210,7 @@ mod tests {
                 replan_growth,
                 ..LearnerSpec::PAPER
             };
-            spec.check("p", &pricing, 0).unwrap()
+            spec.check("p", &pricing, BoundFacts::default(), 0).unwrap()
         };
         assert!(growth(0.0).is_worth_a_plan(7, 7));
         let half = growth(0.5);

@@ -13,16 +13,19 @@
 //! Which contexts are served first among equals is shuffled at every step. A fixed order would starve some contexts, the
 //! present one among them, and the policy would learn nothing.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::Policy;
+use super::saved::place;
+use super::{Policy, SavedOracle, SavedPolicy};
 use crate::dp::ContextSample;
-use crate::fluid::{Cut, Program, Search, Ties};
+use crate::error::Invalid;
+use crate::fluid::{Hull, Mix, Program, mix};
 use crate::oracle::{LabeledData, Oracle};
-use crate::task::{Context, Task};
+use crate::task::{Context, EpisodeContexts, Task};
 
 /// Logistic-UCB1 in one replication.
 #[derive(Debug)]
@@ -39,14 +42,15 @@ pub struct LogisticUcb1 {
     /// Distinct contexts so far, and how often each was met.
     contexts: ContextSample,
     counts: Vec<f64>,
-    /// Costs of an acceptance, by context and action.
-    unit_costs: Vec<f64>,
-    /// The program's costs and rewards, ucb times those of an acceptance.
-    costs: Vec<f64>,
-    rewards: Vec<f64>,
-    /// Lower bounds, which come with the upper ones and are not needed.
-    lcbs: Vec<f64>,
-    search: Search,
+    /// Costs and rewards of an acceptance, by action, then context.
+    unit_costs: Vec<Vec<f64>>,
+    unit_rewards: Vec<Vec<f64>>,
+    /// The largest reward per cost of each action so far.
+    steepest: Vec<f64>,
+    /// The program's costs and rewards, ucb times those of an acceptance; of actions that have not been looked at since the
+    /// last fit they end early.
+    costs: Vec<Vec<f64>>,
+    rewards: Vec<Vec<f64>>,
 }
 
 impl LogisticUcb1 {
@@ -60,7 +64,12 @@ impl LogisticUcb1 {
     ) -> Self {
         Self {
             data: LabeledData::new(task.dimension()),
-            contexts: ContextSample::new(&task, oracle.depends_on_step()),
+            contexts: ContextSample::in_order(&task, oracle.depends_on_step()),
+            unit_costs: vec![Vec::new(); task.actions()],
+            unit_rewards: vec![Vec::new(); task.actions()],
+            steepest: vec![0.0; task.actions()],
+            costs: vec![Vec::new(); task.actions()],
+            rewards: vec![Vec::new(); task.actions()],
             task,
             oracle,
             delta,
@@ -70,11 +79,6 @@ impl LogisticUcb1 {
             episode: 1,
             b_t: 0,
             counts: Vec::new(),
-            unit_costs: Vec::new(),
-            costs: Vec::new(),
-            rewards: Vec::new(),
-            lcbs: Vec::new(),
-            search: Search::default(),
         }
     }
 
@@ -89,64 +93,117 @@ impl LogisticUcb1 {
         if self.counts.len() < self.contexts.len() {
             self.counts.push(0.0);
             self.oracle.watch(context);
-            let costs = (1..=self.contexts.actions()).map(|a| self.contexts.cost(entry, a));
-            self.unit_costs.extend(costs.map(f64::from));
+            let units = self.unit_costs.iter_mut().zip(&mut self.unit_rewards);
+            let actions = units.zip(&mut self.steepest);
+            for (a, ((costs, rewards), steepest)) in (1..).zip(actions) {
+                let cost = f64::from(self.task.cost(context, a));
+                let reward = self.task.reward(context, a);
+                *steepest = steepest.max(reward / cost);
+                costs.push(cost);
+                rewards.push(reward);
+            }
         }
         self.counts[entry] += 1.0;
         entry
     }
 
-    /// Refits where there is new data, and evaluates the bounds of all contexts, or of those that are new.
+    /// Refits where there is new data.
     fn refit(&mut self) {
         if self.fitted != Some(self.data.len()) {
             self.oracle.fit(&self.data, self.delta);
             self.fitted = Some(self.data.len());
-            self.costs.clear();
-            self.rewards.clear();
+            self.costs.iter_mut().for_each(Vec::clear);
+            self.rewards.iter_mut().for_each(Vec::clear);
         }
-        let first = self.costs.len();
-        let entries = first / self.contexts.actions()..self.contexts.len();
-        let pairs = self.contexts.len() * self.contexts.actions();
-        self.costs.resize(pairs, 0.0);
-        self.lcbs.resize(pairs, 0.0);
-        let (ucb, lcb) = (&mut self.costs[first..], &mut self.lcbs[first..]);
-        self.oracle.bulk_bounds(&self.contexts, entries, ucb, lcb);
-        let all_rewards = &self.contexts.rewards()[first..];
-        for (ucb, reward) in self.costs[first..].iter().zip(all_rewards) {
-            // Rewards below zero mark actions that may not be taken, whatever their bounds.
-            let scale = if *reward < 0.0 { 1.0 } else { *ucb };
-            self.rewards.push(scale * reward);
-        }
-        for (ucb, cost) in self.costs[first..]
-            .iter_mut()
-            .zip(&self.unit_costs[first..])
+    }
+
+    /// Expected cost and reward of action `a` (0-based) in the context at hand, before any others are looked at.
+    fn own_point(&mut self, a: usize, entry: usize) -> (f64, f64) {
+        let mut ucb = [0.0];
+        let one = entry..entry + 1;
+        if self
+            .oracle
+            .upper_bounds(&self.contexts, one, a + 1, &mut ucb)
         {
-            *ucb *= cost;
+            let (cost, reward) = (self.unit_costs[a][entry], self.unit_rewards[a][entry]);
+            return (ucb[0] * cost, gain(ucb[0], reward));
+        }
+        self.evaluate(a);
+        (self.costs[a][entry], self.rewards[a][entry])
+    }
+
+    /// Completes the costs and rewards of action `a`, or of all where the oracle has no bounds of one alone.
+    fn evaluate(&mut self, a: usize) {
+        let new = self.costs[a].len()..self.contexts.len();
+        if new.is_empty() {
+            return;
+        }
+        let mut ucb = vec![0.0; new.len()];
+        if self
+            .oracle
+            .upper_bounds(&self.contexts, new.clone(), a + 1, &mut ucb)
+        {
+            self.append(a, new, &ucb);
+            return;
+        }
+        let actions = self.task.actions();
+        let (mut ucbs, mut lcbs) = (
+            vec![0.0; new.len() * actions],
+            vec![0.0; new.len() * actions],
+        );
+        let entries = new.clone();
+        self.oracle
+            .bulk_bounds(&self.contexts, entries, &mut ucbs, &mut lcbs);
+        for a in 0..actions {
+            let of_action = ucbs[a..].iter().step_by(actions).copied();
+            ucb.clear();
+            ucb.extend(of_action);
+            self.append(a, new.clone(), &ucb);
         }
     }
 
-    /// The program over all contexts so far.
-    pub fn program(&self) -> Program<'_> {
-        Program {
-            actions: self.contexts.actions(),
-            weights: &self.counts,
-            costs: &self.costs,
-            rewards: &self.rewards,
-        }
+    fn append(&mut self, a: usize, entries: Range<usize>, ucb: &[f64]) {
+        let units = self.unit_costs[a][entries.clone()].iter();
+        self.costs[a].extend(units.zip(ucb).map(|(cost, ucb)| ucb * cost));
+        let units = self.unit_rewards[a][entries].iter();
+        self.rewards[a].extend(units.zip(ucb).map(|(r, ucb)| gain(*ucb, *r)));
     }
 
-    /// Solves the program at step `step` (0-based) of the episode.
-    fn solve(&mut self, step: usize) -> Cut {
+    /// What the program over all contexts so far has the present one play, at step `step` (0-based) of the episode. Bounds
+    /// are evaluated for those actions alone that can matter at the prices of the present context's edges.
+    fn solve(&mut self, step: usize, entry: usize) -> Mix {
         let horizon = self.task.horizon();
         let steps = ((self.episode - 1) * horizon + step + 1) as f64;
         let per_step = (f64::from(self.b_t) - self.budget_correction).max(0.0) / horizon as f64;
-        let mut search = self.search;
-        let ties = Ties::Shuffled(self.rng.random());
-        let cut = self.program().solve(steps * per_step, ties, &mut search);
-        self.search = search;
-        cut
+        let shuffle = self.rng.random();
+        let actions = 0..self.task.actions();
+        let own: Vec<(f64, f64)> = actions.clone().map(|a| self.own_point(a, entry)).collect();
+        let mut hull = Hull::default();
+        hull.set(own.into_iter());
+        mix(&hull, self.counts[entry], steps * per_step, |slope| {
+            let matters = |a: &usize| self.steepest[*a] >= slope * (1.0 - NEARLY);
+            let matter: Vec<usize> = actions.clone().filter(matters).collect();
+            matter.iter().for_each(|&a| self.evaluate(a));
+            let lists = matter
+                .iter()
+                .map(|&a| (&self.costs[a][..], &self.rewards[a][..]));
+            let program = Program {
+                weights: &self.counts,
+                actions: lists.collect(),
+                reward_max: self.contexts.largest_reward(),
+            };
+            program.spent_before(slope, entry, shuffle)
+        })
     }
 }
+
+/// ucb r; rewards below zero mark actions that may not be taken, whatever their bounds.
+fn gain(ucb: f64, reward: f64) -> f64 {
+    if reward < 0.0 { reward } else { ucb * reward }
+}
+
+/// Slopes that differ by no more than this share may be equal but for rounding.
+const NEARLY: f64 = 1e-9;
 
 impl Policy for LogisticUcb1 {
     fn oracle(&self) -> Option<&dyn Oracle> {
@@ -165,8 +222,7 @@ impl Policy for LogisticUcb1 {
             return 0;
         }
         self.refit();
-        let cut = self.solve(context.step);
-        let mix = self.program().mix(&cut, entry);
+        let mix = self.solve(context.step, entry);
         let action = mix.draw(&mut self.rng);
         if action > 0 && self.task.feasible(context, action, budget) {
             action
@@ -179,5 +235,39 @@ impl Policy for LogisticUcb1 {
         if action > 0 {
             self.data.push(context, action, converted);
         }
+    }
+
+    fn save(&self) -> Option<SavedPolicy> {
+        let mut contexts = EpisodeContexts::new(self.task.dimension());
+        for arrival in self.contexts.arrivals() {
+            let context = self.contexts.context(arrival.entry as usize);
+            contexts.arrive(arrival.step as usize, |slot| {
+                slot.copy_from_slice(context.features);
+                context.point
+            });
+        }
+        Some(SavedPolicy::LogisticUcb1 {
+            stream: place(&self.rng),
+            contexts,
+            fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref())?,
+        })
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        let SavedPolicy::LogisticUcb1 {
+            stream,
+            contexts,
+            fit,
+        } = saved
+        else {
+            return Err(SavedPolicy::refused());
+        };
+        self.task.check_contexts(&contexts)?;
+        contexts.iter().for_each(|context| {
+            self.meet(&context);
+        });
+        self.rng.set_word_pos(stream.into());
+        (self.data, self.fitted) = fit.restore(&self.task, self.oracle.as_mut(), self.delta)?;
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::dp::ValueTable;
 use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Sides, Truth};
-use crate::task::{ContextRows, Task};
+use crate::task::{ContextRows, EpisodeContexts, Task};
 
 /// What all policies of a study are built from. Truth, optimum and fluid plan are for those that may know them.
 #[derive(Debug, Clone)]
@@ -48,6 +48,11 @@ pub trait MakePolicy: Send + Sync {
     /// The policy of one replication.
     fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy>;
 
+    /// The same without initial rows and logs, for [`Policy::restore`]: a saved state has them.
+    fn make_bare(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+        self.make(setting, start)
+    }
+
     /// How many unlabeled rows are to be drawn from the context law before the start.
     fn rows_to_draw(&self) -> usize {
         0
@@ -56,6 +61,11 @@ pub trait MakePolicy: Send + Sync {
     /// Whether [`Setting::fluid`] must be there.
     fn needs_fluid_plan(&self) -> bool {
         false
+    }
+
+    /// What is told of the episodes of all replications of a wave at once, for policies whose calls are dear.
+    fn whole_wave(&self) -> Option<&dyn WholeWave> {
+        None
     }
 
     /// The oracle it learns with, where that is one of this program's.
@@ -70,6 +80,16 @@ pub trait MakePolicy: Send + Sync {
     }
 }
 
+/// Sees the episodes of all replications of a wave, in the order in which their policies were made. A rule that is fixed
+/// during an episode may decide for all contexts at once here, as long as no decision looks at a later context.
+pub trait WholeWave: Send + Sync {
+    /// The contexts of episode `episode` (1-based), which starts with budget `b_t`, before any policy chooses.
+    fn episode_begins(&self, episode: usize, b_t: u32, contexts: &[&EpisodeContexts]);
+
+    /// The episode is over, and no policy has learnt from it yet.
+    fn episode_ends(&self, _episode: usize) {}
+}
+
 impl<F: Fn(&Setting, Start) -> Box<dyn Policy> + Send + Sync> MakePolicy for F {
     fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
         self(setting, start)
@@ -80,8 +100,8 @@ fn table_bytes(task: &Task) -> usize {
     (task.horizon() + 1) * (task.budget_max() as usize + 1) * 8
 }
 
-impl MakePolicy for PolicyConfig {
-    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+impl PolicyConfig {
+    fn build(&self, setting: &Setting, start: Start, bare: bool) -> Box<dyn Policy> {
         let task = Arc::clone(&setting.task);
         let delta = setting.delta;
         let oracle = |config: &OracleConfig, sides| {
@@ -99,6 +119,9 @@ impl MakePolicy for PolicyConfig {
             } => {
                 let oracle = oracle(config, settings.sides());
                 let mut learner = settings.learner(task, oracle, delta, choices);
+                if bare {
+                    return Box::new(learner);
+                }
                 match (initial, &start.drawn_rows) {
                     (InitialRows::Given(rows), _) => learner.add_rows(rows),
                     (InitialRows::Drawn(_), Some(rows)) => learner.add_rows(rows),
@@ -140,6 +163,16 @@ impl MakePolicy for PolicyConfig {
             Checked::Random => Box::new(Random::new(task, choices)),
             Checked::Fixed { action } => Box::new(Fixed::new(task, *action)),
         }
+    }
+}
+
+impl MakePolicy for PolicyConfig {
+    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+        self.build(setting, start, false)
+    }
+
+    fn make_bare(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+        self.build(setting, start, true)
     }
 
     fn rows_to_draw(&self) -> usize {
@@ -192,8 +225,13 @@ impl MakePolicy for PolicyConfig {
             } => {
                 let arrivals = settings.rows_after(episodes) * horizon;
                 // The backend's own scratch is a table or two.
-                let fixed = arrivals * 20 + 4 * table;
-                learnt(oracle, steps, distinct(arrivals)).saturating_add(fixed)
+                if task.is_finite() {
+                    let fixed = arrivals * 20 + 4 * table;
+                    return learnt(oracle, steps, distinct(arrivals)).saturating_add(fixed);
+                }
+                // Contexts that arrive once are features alone, and the rows they come from are features again.
+                let own = steps * per_observation + arrivals * (16 * dimension + 5) + 4 * table;
+                oracle.bytes(task, steps, arrivals).saturating_add(own)
             }
             Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
                 learnt(oracle, steps, 0).saturating_add(table)

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Decider, LearnerConfig, Plan, Policy, WarmStart};
+use super::{Decider, LearnerConfig, Plan, Policy, SavedPolicy, WarmStart};
 use crate::dp::{ContextSample, PlanRequest, ValueTable};
+use crate::error::Invalid;
 use crate::oracle::{LabeledData, Oracle};
 use crate::task::{Context, ContextRows, EpisodeContexts, Task};
 
@@ -49,10 +50,16 @@ impl MimicOptDp {
 
     /// Takes in unlabeled rows, which must be contexts of the task.
     pub fn add_rows(&mut self, rows: &ContextRows) {
-        let known = self.s_t.len();
-        self.s_t.append_rows(&self.task, rows);
-        for entry in known..self.s_t.len() {
-            self.oracle.watch(&self.s_t.context(entry));
+        for row in 0..rows.len() {
+            let steps = 0..rows.horizon();
+            let contexts = || {
+                let seen = |step| Some(self.task.context(step, rows.get(row, step)?));
+                steps.clone().filter_map(seen)
+            };
+            for context in contexts().filter(|context| self.s_t.find(context).is_none()) {
+                self.oracle.watch(&context);
+            }
+            self.s_t.append(&self.task, contexts());
         }
     }
 
@@ -62,6 +69,15 @@ impl MimicOptDp {
         for context in contexts.iter() {
             self.oracle.watch(&context);
         }
+    }
+
+    /// Takes in the contexts of the episode that is over, where it teaches them; returns whether a fit and a plan are due.
+    pub fn take_in(&mut self, contexts: &EpisodeContexts) -> bool {
+        let t = self.episode;
+        if self.config.teaches_contexts(t) {
+            self.add_contexts(contexts);
+        }
+        !self.config.is_reserved(t) && self.config.is_worth_a_plan(self.d_t.len(), self.fitted)
     }
 
     /// Takes in a labeled observation of a non-null action.
@@ -144,15 +160,11 @@ impl Policy for MimicOptDp {
     }
 
     fn learn(&mut self, contexts: &EpisodeContexts) -> bool {
-        let t = self.episode;
-        if self.config.teaches_contexts(t) {
-            self.add_contexts(contexts);
+        let due = self.take_in(contexts);
+        if due {
+            self.fit(self.episode + 1);
         }
-        if self.config.is_reserved(t) || !self.config.is_worth_a_plan(self.d_t.len(), self.fitted) {
-            return false;
-        }
-        self.fit(t + 1);
-        true
+        due
     }
 
     fn plan_request(&self) -> Option<PlanRequest<'_>> {
@@ -166,6 +178,18 @@ impl Policy for MimicOptDp {
 
     fn install(&mut self, u_hat: ValueTable) {
         self.u_hat = u_hat;
+    }
+
+    fn save(&self) -> Option<SavedPolicy> {
+        let exact = self.oracle.restores_exactly();
+        exact.then(|| SavedPolicy::Learner(Self::save(self)))
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        match saved {
+            SavedPolicy::Learner(saved) => Self::restore(self, saved, true),
+            _ => Err(SavedPolicy::refused()),
+        }
     }
 
     fn plan(&self) -> Option<Plan<'_>> {

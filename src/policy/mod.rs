@@ -18,6 +18,7 @@ mod warm_start;
 use std::fmt::Debug;
 
 use crate::dp::{PlanRequest, ValueTable};
+use crate::error::Invalid;
 use crate::fluid::FluidPlan;
 use crate::oracle::Oracle;
 use crate::task::{Context, EpisodeContexts};
@@ -27,14 +28,17 @@ pub use decision::{Decider, best_action, best_entry_action};
 pub use fluid::Fluid;
 pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
 pub use logistic_ucb1::LogisticUcb1;
-pub use make::{MakePolicy, Setting, Start};
+pub use make::{MakePolicy, Setting, Start, WholeWave};
 pub use mimic_opt_dp::MimicOptDp;
 pub use reserved::ReservedEpisodes;
-pub use saved::SavedLearner;
+pub use saved::{LastFit, SavedLearner, SavedOracle, SavedPolicy};
 pub use simple::{Clairvoyant, Fixed, Myopic, Random};
 pub use spec::{InitialRows, PolicyConfig, PolicySpec};
 pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
 pub use warm_start::{InitialArrival, InitialLog, WarmStart};
+
+#[doc = include_str!("measured.md")]
+pub mod measured {}
 
 /// A policy of one replication.
 ///
@@ -68,6 +72,17 @@ pub trait Policy: Debug + Send + Sync {
 
     /// The plan that was asked for.
     fn install(&mut self, _u_hat: ValueTable) {}
+
+    /// All that a restart between two episodes needs; `None` for policies that cannot be saved, whose replications then
+    /// start anew.
+    fn save(&self) -> Option<SavedPolicy> {
+        None
+    }
+
+    /// Takes up what was saved; the policy must be one that [`MakePolicy::make_bare`] has just made.
+    fn restore(&mut self, _saved: SavedPolicy) -> Result<(), Invalid> {
+        Err(SavedPolicy::refused())
+    }
 
     /// The oracle it decides with, where it has one.
     fn oracle(&self) -> Option<&dyn Oracle> {

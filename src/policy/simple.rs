@@ -5,8 +5,10 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::{Decider, Plan, Policy};
+use super::saved::place;
+use super::{Decider, Plan, Policy, SavedOracle, SavedPolicy};
 use crate::dp::ValueTable;
+use crate::error::Invalid;
 use crate::oracle::{Known, LabeledData, Oracle, Truth};
 use crate::task::{Context, EpisodeContexts, Task};
 
@@ -35,6 +37,17 @@ impl Policy for Clairvoyant {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         self.decider
             .choose(&self.task, &self.oracle, &self.optimum, context, budget)
+    }
+
+    fn save(&self) -> Option<SavedPolicy> {
+        Some(SavedPolicy::Unchanged)
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        match saved {
+            SavedPolicy::Unchanged => Ok(()),
+            _ => Err(SavedPolicy::refused()),
+        }
     }
 
     fn plan(&self) -> Option<Plan<'_>> {
@@ -70,6 +83,10 @@ impl Myopic {
             delta,
         }
     }
+
+    fn delta_next(&self) -> f64 {
+        self.delta / ((self.episode + 1) as f64).powi(2)
+    }
 }
 
 impl Policy for Myopic {
@@ -90,9 +107,24 @@ impl Policy for Myopic {
     }
 
     fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
-        let delta_next = self.delta / ((self.episode + 1) as f64).powi(2);
+        let delta_next = self.delta_next();
         self.oracle.fit(&self.data, delta_next);
         true
+    }
+
+    fn save(&self) -> Option<SavedPolicy> {
+        let fit = SavedOracle::of(&self.data, Some(self.data.len()), self.oracle.as_ref());
+        Some(SavedPolicy::Myopic(self.episode, fit?))
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        let SavedPolicy::Myopic(episode, fit) = saved else {
+            return Err(SavedPolicy::refused());
+        };
+        self.episode = episode;
+        let delta_next = self.delta_next();
+        (self.data, _) = fit.restore(&self.task, self.oracle.as_mut(), delta_next)?;
+        Ok(())
     }
 
     fn plan(&self) -> Option<Plan<'_>> {
@@ -132,6 +164,18 @@ impl Policy for Random {
         self.feasible[self.rng.random_range(0..self.feasible.len())]
     }
 
+    fn save(&self) -> Option<SavedPolicy> {
+        Some(SavedPolicy::Stream(place(&self.rng)))
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        let SavedPolicy::Stream(stream) = saved else {
+            return Err(SavedPolicy::refused());
+        };
+        self.rng.set_word_pos(stream.into());
+        Ok(())
+    }
+
     fn plan(&self) -> Option<Plan<'_>> {
         Some(Plan::Uniform)
     }
@@ -157,6 +201,17 @@ impl Policy for Fixed {
             self.action
         } else {
             0
+        }
+    }
+
+    fn save(&self) -> Option<SavedPolicy> {
+        Some(SavedPolicy::Unchanged)
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        match saved {
+            SavedPolicy::Unchanged => Ok(()),
+            _ => Err(SavedPolicy::refused()),
         }
     }
 

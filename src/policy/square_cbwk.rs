@@ -18,7 +18,9 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::Policy;
+use super::saved::place;
+use super::{Policy, SavedOracle, SavedPolicy};
+use crate::error::Invalid;
 use crate::oracle::{LabeledData, Oracle};
 use crate::task::{Context, EpisodeContexts, Task};
 
@@ -188,6 +190,24 @@ impl Policy for SquareCbwk {
     fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
         self.catch_up(self.task.horizon());
         false
+    }
+
+    fn save(&self) -> Option<SavedPolicy> {
+        Some(SavedPolicy::SquareCbwk {
+            stream: place(&self.rng),
+            w: self.w,
+            fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref())?,
+        })
+    }
+
+    fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
+        let SavedPolicy::SquareCbwk { stream, w, fit } = saved else {
+            return Err(SavedPolicy::refused());
+        };
+        self.rng.set_word_pos(stream.into());
+        self.w = w;
+        (self.data, self.fitted) = fit.restore(&self.task, self.oracle.as_mut(), self.delta)?;
+        Ok(())
     }
 }
 

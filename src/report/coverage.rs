@@ -1,12 +1,12 @@
 //! What `calibrate` shows: coverage, width and error of an oracle's bounds as data grow.
 
 use super::plot::{AxisName, Chart, Point, Series};
-use super::table::align;
+use super::style::{Style, Table, fixed};
 use crate::results::CoverageRow;
 
 /// A table for people, of one oracle.
-pub fn table(rows: &[CoverageRow]) -> String {
-    let header = [
+pub fn table(rows: &[CoverageRow], style: Style) -> String {
+    let mut table = Table::new([
         "observations",
         "pairs covered",
         "all covered",
@@ -14,21 +14,19 @@ pub fn table(rows: &[CoverageRow]) -> String {
         "mean width",
         "mean error",
         "factor",
-    ];
-    let rows = rows.iter().map(|row| {
-        [
+    ]);
+    for row in rows {
+        table.push([
             row.observations.to_string(),
             format!("{:.2}%", 100.0 * row.pairs_covered),
             format!("{:.1}%", 100.0 * row.all_covered),
             format!("{:.1}%", 100.0 * row.always_covered),
-            format!("{:.4}", row.width),
-            format!("{:.4}", row.error),
-            format!("{:.3}", row.factor),
-        ]
-    });
-    let mut text = String::new();
-    align(&mut text, &header.map(String::from), rows);
-    text
+            fixed(row.width, 4),
+            fixed(row.error, 4),
+            fixed(row.factor, 3),
+        ]);
+    }
+    table.text(style)
 }
 
 /// The lines of each oracle, one oracle after another.
@@ -36,47 +34,70 @@ pub fn by_oracle(rows: &[CoverageRow]) -> impl Iterator<Item = &[CoverageRow]> {
     rows.chunk_by(|row, next| row.oracle == next.oracle)
 }
 
-/// `coverage.svg`: the share of data sets whose pairs are all covered, against the level asked for.
+/// `coverage.svg`: the share of data sets whose pairs are all covered and that of single pairs, against the level asked for.
 pub fn coverage_chart(title: &str, delta: f64, rows: &[CoverageRow]) -> Chart {
-    let mut series: Vec<Series> = Vec::new();
-    for (i, rows) in by_oracle(rows).enumerate() {
-        let all = curve("all pairs", rows, |row| row.all_covered);
-        let pair = curve("a pair", rows, |row| row.pairs_covered);
-        series.extend([all.with_style(i, 0), pair.with_style(i, 1)]);
-    }
-    let oracles = series.len() / 2;
+    let curves: [Curve; 2] = [
+        ("all pairs at once", |row| row.all_covered),
+        ("a single pair", |row| row.pairs_covered),
+    ];
+    let mut series = by_curve(rows, curves);
     let level = |row: &CoverageRow| Point::new(row.observations as f64, 1.0 - delta);
     let first = by_oracle(rows).next().unwrap_or(&[]);
     let level = Series::new("1 - delta", first.iter().map(level).collect());
-    series.push(level.with_style(oracles, 2));
+    let note = format!("{}, what is promised", 1.0 - delta);
+    series.push(level.with_note(note).with_style(6, 2));
     Chart {
         title: title.into(),
-        x: AxisName::log("observations"),
-        y: AxisName::linear("share inside the bounds"),
+        x: AxisName {
+            whole: true,
+            ..AxisName::log("observations")
+        },
+        y: AxisName {
+            from_zero: false,
+            ..AxisName::linear("share inside the bounds")
+        },
         series,
     }
 }
 
 /// `width.svg`: mean width of the bounds and mean error of the estimates.
 pub fn width_chart(title: &str, rows: &[CoverageRow]) -> Chart {
-    let mut series = Vec::new();
-    for (i, rows) in by_oracle(rows).enumerate() {
-        let width = curve("width", rows, |row| row.width);
-        let error = curve("error", rows, |row| row.error);
-        series.extend([width.with_style(i, 0), error.with_style(i, 1)]);
-    }
+    let curves: [Curve; 2] = [
+        ("mean width of the bounds", |row| row.width),
+        ("mean error of estimates", |row| row.error),
+    ];
     Chart {
         title: title.into(),
-        x: AxisName::log("observations"),
+        x: AxisName {
+            whole: true,
+            ..AxisName::log("observations")
+        },
         y: AxisName::log("conversion probability"),
-        series,
+        series: by_curve(rows, curves),
     }
 }
 
-fn curve(what: &str, rows: &[CoverageRow], of: fn(&CoverageRow) -> f64) -> Series {
-    let oracle = rows.first().map_or("", |row| &row.oracle);
-    let points = rows
-        .iter()
-        .map(|row| Point::new(row.observations as f64, of(row)));
-    Series::new(format!("{oracle}: {what}"), points.collect())
+/// What a curve shows, and its values.
+type Curve = (&'static str, fn(&CoverageRow) -> f64);
+
+/// Two curves per oracle: a colour for the oracle, solid for the first and dashed for the second.
+fn by_curve(rows: &[CoverageRow], curves: [Curve; 2]) -> Vec<Series> {
+    let mut series = Vec::new();
+    for (i, rows) in by_oracle(rows).enumerate() {
+        for (dash, (what, value)) in curves.iter().enumerate() {
+            let points = rows.iter();
+            let points = points.map(|row| Point::new(row.observations as f64, value(row)));
+            let name = rows.first().map_or("", |row| &row.oracle);
+            // Tight bounds stand beside the paper's: what differs comes first, where there is little room.
+            let name = match name.split_once(", ") {
+                Some((oracle, bounds)) => {
+                    format!("{} {oracle}", bounds.trim_end_matches(" bounds"))
+                }
+                None => name.to_string(),
+            };
+            let curve = Series::new(name, points.collect()).with_note(*what);
+            series.push(curve.with_style(i % 6, dash));
+        }
+    }
+    series
 }

@@ -1,9 +1,7 @@
 //! The error of estimates of opt against the number of rows: table and picture.
 
-use std::fmt::Write;
-
 use super::plot::{AxisName, Chart, Point, Series, banded};
-use super::table::align;
+use super::style::{Style, Table, fixed, with_band};
 use crate::results::EstimationRow;
 use crate::statistics::{BAND, MeanAndError};
 
@@ -17,34 +15,30 @@ pub struct Estimation {
 }
 
 /// For people, with the fitted slope below.
-pub fn table(headline: &str, study: &Estimation) -> String {
-    let header = [
+pub fn table(headline: &str, study: &Estimation, style: Style) -> String {
+    let mut table = Table::new([
         "rows M",
         "mean estimate",
         "bias",
         "+- 3 s.e.",
         "rms error",
         "reported error",
-    ];
-    let rows = study.rows.iter().map(|row| {
-        [
+    ]);
+    for row in &study.rows {
+        table.push([
             row.rows.to_string(),
-            format!("{:.5}", row.mean_estimate),
+            fixed(row.mean_estimate, 5),
             format!("{:+.5}", row.mean_estimate - row.opt),
-            format!("{:.5}", BAND * row.bias_standard_error),
-            format!("{:.5}", row.rms_error),
-            format!("{:.5}", row.reported_error),
-        ]
-    });
-    let mut text = format!("{headline}\n\n");
-    align(&mut text, &header.map(String::from), rows);
-    if let Some(slope) = study.slope {
-        let (mean, error) = (slope.mean, slope.standard_error);
-        writeln!(
-            text,
-            "\nrms error falls as M^{mean:.3} (standard error {error:.3}); the law is M^-0.5"
-        )
-        .expect("writing to a string");
+            fixed(BAND * row.bias_standard_error, 5),
+            fixed(row.rms_error, 5),
+            fixed(row.reported_error, 5),
+        ]);
+    }
+    let mut text = style.prose(&format!("{headline}\n\n")) + &table.text(style);
+    if study.slope.is_some() {
+        let (law, slope) = ("the law is M^-0.5", with_band(study.slope, 3));
+        let note = format!("\nrms error falls as M^e with e = {slope} (3 standard errors); {law}");
+        text += &style.prose(&note);
     }
     text
 }

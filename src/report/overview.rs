@@ -1,90 +1,213 @@
 //! A sweep at a glance: one line per point and policy, and a picture of the final regrets.
 
-use super::plot::{AxisName, Chart, Scale, Series, banded};
-use super::table::{align, regret_cells};
-use crate::results::{Overview, OverviewRow};
+use std::collections::HashMap;
+
+use super::plot::{AxisName, Chart, Scale, Series, banded, small_multiples, styles};
+use super::style::{Style, Table, band_cells, fixed, with_band};
+use super::table::{ERRORS, share};
+use super::write_picture;
+use crate::error::OutputError;
+use crate::results::{Overview, OverviewRow, ResultsFolder, Run, SweepIndex};
 
 /// From this ratio of largest to smallest value on, the swept axis is logarithmic.
 const LOG_RATIO: f64 = 50.0;
 
 /// `overview.csv` for people.
-pub fn table(headline: &str, overview: &Overview) -> String {
-    let mut header: Vec<String> = vec!["policy".into()];
-    header.extend(overview.keys.iter().cloned());
-    let columns = [
-        "of opt",
-        "final regret",
-        "+- 3 s.e.",
-        "slope (s.e.)",
-        "expected regret",
-    ];
-    header.extend(columns.map(String::from));
-    let rows = overview.rows.iter().map(|row| {
-        let mut cells = vec![row.result.policy.clone()];
-        cells.extend(row.values.iter().cloned());
-        cells.extend(regret_cells(&row.result));
-        let expected = row.result.expected_regret.map(|x| format!("{x:.1}"));
-        cells.push(expected.unwrap_or("-".into()));
-        cells
-    });
-    let mut text = format!("{headline}\n\n");
-    align(&mut text, &header, rows);
-    text
+pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
+    let mut header = vec!["policy"];
+    header.extend(overview.keys.iter().map(String::as_str));
+    header.extend(["mean reward", "opt", "of opt", "final regret", "+- 3 s.e."]);
+    let expected = overview.has(|result| result.expected_regret);
+    if expected {
+        header.push("expected regret");
+    }
+    let reference = overview.reference();
+    let over = reference.map(|name| format!("over {name}"));
+    if let Some(over) = &over {
+        header.extend([over, "+- 3 s.e."]);
+    }
+    header.push("slope +- 3 s.e.");
+    let mut table = Table::new(header);
+    let number = |x: Option<f64>, decimals| fixed(x.unwrap_or(f64::NAN), decimals);
+    for row in &overview.rows {
+        let result = &row.result;
+        let mut cells = vec![result.policy.clone()];
+        cells.extend(row.values.iter().map(|value| match value.as_str() {
+            "" => "-".into(),
+            value => value.to_string(),
+        }));
+        cells.extend([
+            number(result.mean_reward, 3),
+            number(result.opt, 3),
+            share(result),
+        ]);
+        cells.extend(band_cells(result.regret(), 1));
+        if expected {
+            cells.push(number(result.expected_regret, 1));
+        }
+        if let Some(reference) = reference {
+            let paired = result.paired().filter(|_| result.policy != reference);
+            cells.extend(band_cells(paired, 1));
+        }
+        cells.push(with_band(result.slope(), 2));
+        table.push(cells);
+    }
+    let text = style.prose(&format!("{headline}\n\n")) + &table.text(style);
+    text + &style.prose(&format!("\n{ERRORS}"))
 }
 
-/// `overview.svg`: final regret against the first key; a line per policy and combination of the other keys.
-pub fn chart(title: &str, overview: &Overview) -> Chart {
-    let first = |row: &OverviewRow| row.values.first().cloned().unwrap_or_default();
-    let mut places: Vec<String> = Vec::new();
-    for value in overview.rows.iter().map(first) {
-        place_of(&mut places, value);
-    }
-    let numbers = overview.rows.iter().map(|row| number(&first(row)));
-    let numbers: Option<Vec<f64>> = numbers.collect();
-    let x_of = |row: &OverviewRow| -> f64 {
-        let value = first(row);
-        let place = places.iter().position(|p| *p == value);
-        match &numbers {
-            Some(_) => number(&value).unwrap_or(f64::NAN),
-            None => place.map_or(f64::NAN, |place| (place + 1) as f64),
+/// Writes `overview.csv` and the picture of a sweep whose points have these runs.
+pub fn write(
+    sweep: &SweepIndex,
+    runs: &[Run],
+    folder: &ResultsFolder,
+) -> Result<Overview, OutputError> {
+    let overview = sweep.overview(runs);
+    folder.write("overview.csv", &overview.text())?;
+    write_picture(folder, "overview", &picture(&sweep.title, &overview))?;
+    Ok(overview)
+}
+
+/// Panels of the picture at the most; what is left out is said in its title.
+const PANELS: usize = 24;
+
+/// `overview.svg`: final regret along one swept key, a small chart for every combination of the other keys.
+pub fn picture(title: &str, overview: &Overview) -> String {
+    let charts = charts(title, overview);
+    match charts.as_slice() {
+        [chart] => chart.svg(),
+        charts if charts.len() <= PANELS => small_multiples(title, charts),
+        charts => {
+            let title = format!("{title} (the first {PANELS} of {})", charts.len());
+            small_multiples(&title, &charts[..PANELS])
         }
-    };
-    let mut policies: Vec<&String> = Vec::new();
-    let mut others: Vec<String> = Vec::new();
-    let mut series: Vec<((usize, usize), Series)> = Vec::new();
+    }
+}
+
+/// A chart for every combination of the keys that are not along the axis. A policy whose settings do not have such a key is in
+/// the charts of all its values, and level where it does not have the key along the axis.
+pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
+    let along = axis_key(overview);
+    let value = |row: &OverviewRow| row.values.get(along).cloned().unwrap_or_default();
+    let mut places: Vec<String> = Vec::new();
+    for row in overview.rows.iter().filter(|row| !value(row).is_empty()) {
+        place_of(&mut places, value(row));
+    }
+    let numbers: Option<Vec<f64>> = places.iter().map(|value| number(value)).collect();
+    let ordinal = || (1..=places.len()).map(|place| place as f64).collect();
+    let at: Vec<f64> = numbers.clone().unwrap_or_else(ordinal);
+    let low = at.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = at.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let key = overview.keys.get(along).cloned().unwrap_or_default();
+    let x = x_axis(&key, numbers.as_deref(), &places);
+    let mut policies: Vec<&str> = Vec::new();
     for row in &overview.rows {
-        let policy = &row.result.policy;
-        let other = other_values(overview, row);
-        let place = place_of(&mut others, other.clone());
-        let colour = place_of(&mut policies, policy);
-        // Dashes tell the other keys apart; without any, they tell the policies apart in print.
-        let dash = if other.is_empty() { colour } else { place };
-        let Some(last) = row.result.regret() else {
-            continue;
+        place_of(&mut policies, row.result.policy.as_str());
+    }
+    let looks = styles(policies.iter().copied());
+    let others = other_keys(overview, along);
+    let mut charts: Vec<Chart> = Vec::new();
+    for panel in panels(overview, &others) {
+        let name = named_values(overview, &others, &panel);
+        let y = match name.is_empty() {
+            true => "final regret (mean, band of 3 standard errors)",
+            false => "final regret",
         };
-        let point = banded(x_of(row), &last);
-        match series
-            .iter_mut()
-            .find(|(style, _)| *style == (colour, dash))
-        {
-            Some((_, series)) => series.points.push(point),
-            None => {
-                let mut new = Series::new(policy, vec![point]).with_style(colour, dash);
-                new.note = (!other.is_empty()).then(|| other.clone());
-                series.push(((colour, dash), new));
+        let mut chart = Chart {
+            title: if name.is_empty() { title.into() } else { name },
+            x: x.clone(),
+            y: AxisName::linear(y),
+            series: Vec::new(),
+        };
+        let rows = overview.rows.iter();
+        for row in rows.filter(|row| is_part(&values_of(row, &others), &panel)) {
+            let Some(last) = row.result.regret() else {
+                continue;
+            };
+            let points = match places.iter().position(|place| *place == value(row)) {
+                Some(place) => vec![banded(at[place], &last)],
+                None if low < high => vec![banded(low, &last), banded(high, &last)],
+                None => vec![banded(if low.is_finite() { low } else { 1.0 }, &last)],
+            };
+            let policy = row.result.policy.as_str();
+            match chart.series.iter_mut().find(|s| s.name == policy) {
+                Some(series) => series.points.extend(points),
+                None => {
+                    let place = policies.iter().position(|name| *name == policy);
+                    let (colour, dash) = looks[place.unwrap_or(0)];
+                    let series = Series::new(policy, points).with_style(colour, dash);
+                    chart.series.push(series);
+                }
             }
         }
+        for series in &mut chart.series {
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        charts.push(chart);
     }
-    for (_, series) in &mut series {
-        series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    share_axis(&mut charts);
+    charts
+}
+
+/// The keys that tell charts apart: all but the one along the axis and those that vary with it.
+fn other_keys(overview: &Overview, along: usize) -> Vec<usize> {
+    let value = |row: &OverviewRow, key: usize| row.values.get(key).cloned().unwrap_or_default();
+    let follows = |key: usize| {
+        let mut known: HashMap<String, String> = HashMap::new();
+        overview.rows.iter().all(|row| {
+            let (first, other) = (value(row, along), value(row, key));
+            *known.entry(first).or_insert_with(|| other.clone()) == other
+        })
+    };
+    let others = (0..overview.keys.len()).filter(|key| *key != along);
+    others.filter(|key| !follows(*key)).collect()
+}
+
+fn values_of<'r>(row: &'r OverviewRow, keys: &[usize]) -> Vec<&'r str> {
+    let value = |key: &usize| row.values.get(*key).map_or("", String::as_str);
+    keys.iter().map(value).collect()
+}
+
+/// Whether values agree with others, as far as they say something.
+fn is_part(values: &[&str], others: &[&str]) -> bool {
+    let mut pairs = values.iter().zip(others);
+    pairs.all(|(value, other)| value.is_empty() || value == other)
+}
+
+/// The combinations of values that are not a part of another one.
+fn panels<'r>(overview: &'r Overview, keys: &[usize]) -> Vec<Vec<&'r str>> {
+    let mut all = Vec::new();
+    for row in &overview.rows {
+        place_of(&mut all, values_of(row, keys));
     }
-    let key = overview.keys.first().cloned().unwrap_or_default();
-    Chart {
-        title: title.into(),
-        x: x_axis(&key, numbers.as_deref()),
-        y: AxisName::linear("final regret (mean, band of 3 standard errors)"),
-        series: series.into_iter().map(|(_, series)| series).collect(),
+    let whole = |values: &&Vec<&str>| !all.iter().any(|o| o != *values && is_part(values, o));
+    all.iter().filter(whole).cloned().collect()
+}
+
+/// Gives all charts the same vertical axis, so that they can be compared.
+pub fn share_axis(charts: &mut [Chart]) {
+    let ends = charts.iter().map(Chart::y_range);
+    let whole = ends.reduce(|(low, high), (l, h)| (low.min(l), high.max(h)));
+    for chart in charts {
+        chart.y.covers = whole;
     }
+}
+
+/// The key along the axis: of those with numbers the one with the most values, else the first.
+fn axis_key(overview: &Overview) -> usize {
+    let values = |key: usize| {
+        let mut values: Vec<&String> = Vec::new();
+        let rows = overview.rows.iter();
+        let all = rows.filter_map(|row| row.values.get(key));
+        for value in all.filter(|value| !value.is_empty()) {
+            place_of(&mut values, value);
+        }
+        values
+    };
+    let numeric = |key: &usize| values(*key).iter().all(|value| number(value).is_some());
+    let keys = (0..overview.keys.len()).filter(numeric);
+    // The first of those with equally many.
+    keys.rev().max_by_key(|key| values(*key).len()).unwrap_or(0)
 }
 
 /// A swept value as a number, where it is one.
@@ -92,33 +215,34 @@ fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|x: &f64| x.is_finite())
 }
 
-fn x_axis(key: &str, numbers: Option<&[f64]>) -> AxisName {
+fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisName {
     let Some(numbers) = numbers else {
         return AxisName {
-            from_zero: false,
-            ..AxisName::linear(format!("{key} (number of the value in the sweep)"))
+            places: places.to_vec(),
+            ..AxisName::whole(key)
         };
     };
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let log = low > 0.0 && high >= LOG_RATIO * low;
     AxisName {
-        name: key.into(),
         scale: if log { Scale::Log } else { Scale::Linear },
-        from_zero: false,
+        whole: numbers.iter().all(|x| x.fract() == 0.0),
+        ..AxisName::whole(key)
     }
 }
 
-/// The values of all keys but the first, as the legend names them.
-fn other_values(overview: &Overview, row: &OverviewRow) -> String {
-    let keys = overview.keys.iter().zip(&row.values).skip(1);
-    let parts: Vec<String> = keys
-        .map(|(key, value)| {
-            let key = key.rsplit('.').next().unwrap_or(key);
-            format!("{key} = {value}")
-        })
-        .collect();
-    parts.join(", ")
+/// Values with the last parts of their keys.
+fn named_values(overview: &Overview, keys: &[usize], values: &[&str]) -> String {
+    let named = keys
+        .iter()
+        .zip(values)
+        .filter(|(_, value)| !value.is_empty());
+    let named = named.map(|(key, value)| {
+        let key = &overview.keys[*key];
+        format!("{} = {value}", key.rsplit('.').next().unwrap_or(key))
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// The place of a value in a list, at the end where it is new.

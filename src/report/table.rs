@@ -1,16 +1,18 @@
 //! Tables for people.
 
-use std::fmt::Write;
+use super::style::{Style, Table, band_cells, fixed, with_band};
+use crate::results::{OptimumByBudget, PointResult, Results, Run};
+use crate::statistics::evenly_spaced;
 
-use crate::results::{OptimumByBudget, PointResult, PolicyRun, Results, Run};
-use crate::statistics::{BAND, evenly_spaced};
+/// What every table of regrets says about its errors.
+pub const ERRORS: &str = "+- is 3 standard errors over replications; differences are paired, replication by replication.";
 
 /// The result of a study: a headline and one line per policy.
-pub fn study(results: &Results) -> String {
+pub fn study(results: &Results, style: Style) -> String {
     let run = &results.run;
     let adapter = run.adapter.as_ref();
     let adapter = adapter.map_or(String::new(), |name| format!(" on {name}"));
-    let mut text = format!(
+    let headline = format!(
         "{}: T = {} episodes, H = {} steps, {} replications, seed {}, {} {}{adapter}, {} threads\n{}\n\n",
         results.study.name,
         run.episodes,
@@ -22,73 +24,58 @@ pub fn study(results: &Results) -> String {
         run.threads,
         optimum_line(run),
     );
-    let mut header: Vec<String> = [
+    let policies: Vec<PointResult> = run.policies.iter().map(PointResult::new).collect();
+    let expected = policies.iter().any(|p| p.expected_regret.is_some());
+    let mut header = vec![
         "policy",
         "mean reward",
         "of opt",
         "final regret",
         "+- 3 s.e.",
-    ]
-    .map(String::from)
-    .to_vec();
-    if let Some(reference) = &run.reference {
-        header.push(format!("over {reference}"));
-        header.push("+- 3 s.e.".into());
+    ];
+    if expected {
+        header.extend(["expected regret", "+- 3 s.e."]);
     }
-    header.extend(["slope (s.e.)", "seconds"].map(String::from));
-    let rows = run.policies.iter().map(|policy| {
-        let [share, last, band, slope] = regret_cells(&PointResult::new(policy));
-        let reward = format!("{:.3}", policy.mean_reward.unwrap_or(f64::NAN));
-        let mut row = vec![policy.name.clone(), reward, share, last, band];
-        if let Some(reference) = &run.reference {
-            row.extend(paired_cells(policy, reference));
+    let over = run.reference.as_ref();
+    let over = over.map(|reference| format!("over {reference}"));
+    if let Some(over) = &over {
+        header.extend([over, "+- 3 s.e."]);
+    }
+    header.extend(["slope +- 3 s.e.", "seconds"]);
+    let mut table = Table::new(header);
+    for (result, policy) in policies.iter().zip(&run.policies) {
+        let reward = fixed(result.mean_reward.unwrap_or(f64::NAN), 3);
+        let mut row = vec![result.policy.clone(), reward, share(result)];
+        row.extend(band_cells(result.regret(), 1));
+        if expected {
+            row.extend(band_cells(result.expected(), 1));
         }
-        row.extend([slope, format!("{:.2}", policy.seconds)]);
-        row
-    });
-    align(&mut text, &header, rows);
-    let warnings = run.policies.iter().flat_map(|policy| {
-        let warnings = policy.warnings.iter();
-        warnings.map(move |warning| format!("warning: {}: {warning}\n", policy.name))
-    });
-    let warnings: String = warnings.collect();
-    if !warnings.is_empty() {
-        text.push('\n');
-        text.push_str(&warnings);
+        if over.is_some() {
+            row.extend(paired_cells(result, run));
+        }
+        row.extend([with_band(result.slope(), 2), fixed(policy.seconds, 2)]);
+        table.push(row);
     }
+    let mut text = style.prose(&headline) + &table.text(style);
+    let mut notes = format!("\n{ERRORS}\n");
+    for policy in &run.policies {
+        let warnings = policy.warnings.iter();
+        notes.extend(warnings.map(|warning| format!("warning: {}: {warning}\n", policy.name)));
+    }
+    text += &style.prose(&notes);
     text
 }
 
 /// The paired difference of a policy to the reference and its band; nothing for the reference itself.
-fn paired_cells(policy: &PolicyRun, reference: &str) -> [String; 2] {
-    match policy.paired() {
-        Some(paired) if policy.name != reference => {
-            let band = BAND * paired.standard_error;
-            let band = if band.is_nan() {
-                "-".into()
-            } else {
-                format!("{band:.1}")
-            };
-            [format!("{:.1}", paired.mean), band]
-        }
-        _ => ["-".into(), "-".into()],
-    }
+fn paired_cells(result: &PointResult, run: &Run) -> [String; 2] {
+    let other = run.reference.as_ref() != Some(&result.policy);
+    band_cells(result.paired().filter(|_| other), 1)
 }
 
-/// Share of opt, final regret, its band and the log-log slope of a policy, `-` for what is unknown.
-pub fn regret_cells(result: &PointResult) -> [String; 4] {
-    let known = |value: f64, text: String| if value.is_nan() { "-".into() } else { text };
-    let (last, share) = (result.regret(), result.share_of_opt);
-    let error = last.map_or(f64::NAN, |last| last.standard_error);
-    [
-        share.map_or("-".into(), |share| format!("{:.1}%", 100.0 * share)),
-        last.map_or("-".into(), |last| format!("{:.1}", last.mean)),
-        known(error, format!("{:.1}", BAND * error)),
-        result.slope().map_or("-".into(), |slope| {
-            let error = known(slope.standard_error, format!("{:.2}", slope.standard_error));
-            format!("{:.2} ({error})", slope.mean)
-        }),
-    ]
+/// Share of opt.
+pub(super) fn share(result: &PointResult) -> String {
+    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+    result.share_of_opt.map_or("-".into(), percent)
 }
 
 fn optimum_line(run: &Run) -> String {
@@ -111,57 +98,28 @@ fn optimum_line(run: &Run) -> String {
 const BUDGETS_SHOWN: usize = 24;
 
 /// Optimal values per budget.
-pub fn optimum(headline: &str, optimum: &OptimumByBudget) -> String {
+pub fn optimum(headline: &str, optimum: &OptimumByBudget, style: Style) -> String {
     let shown = evenly_spaced(optimum.opt.len(), BUDGETS_SHOWN);
-    let mut text = format!("{headline}\n\n");
-    let mut header = vec!["budget".to_string(), "opt".to_string()];
+    let mut header = vec!["budget", "opt"];
     if optimum.opt_standard_error.is_some() {
-        header.push("standard error".into());
+        header.push("standard error");
     }
-    header.push("fluid bound".into());
+    header.push("fluid bound");
     let budgets: Vec<u32> = optimum.opt.keys().copied().collect();
-    let rows = shown.iter().map(|&place| {
+    let mut table = Table::new(header);
+    for &place in &shown {
         let b = &budgets[place];
-        let mut row = vec![b.to_string(), format!("{:.6}", optimum.opt[b])];
+        let mut row = vec![b.to_string(), fixed(optimum.opt[b], 6)];
         if let Some(errors) = &optimum.opt_standard_error {
-            row.push(format!("{:.6}", errors[b]));
+            row.push(fixed(errors[b], 6));
         }
-        row.push(format!("{:.6}", optimum.fluid_bound[b]));
-        row
-    });
-    align(&mut text, &header, rows);
+        row.push(fixed(optimum.fluid_bound[b], 6));
+        table.push(row);
+    }
+    let mut text = style.prose(&format!("{headline}\n\n")) + &table.text(style);
     if shown.len() < budgets.len() {
-        writeln!(text, "({} of {} budgets shown)", shown.len(), budgets.len())
-            .expect("writing to a string");
+        let note = format!("({} of {} budgets shown)", shown.len(), budgets.len());
+        text += &style.prose(&note);
     }
     text
-}
-
-/// Columns padded to their widest cell: the first to the left, numbers to the right.
-pub(super) fn align<R: AsRef<[String]>>(
-    text: &mut String,
-    header: &[String],
-    rows: impl Iterator<Item = R>,
-) {
-    let rows: Vec<R> = rows.collect();
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row.as_ref()[column].chars().count());
-        cells
-            .chain([header[column].chars().count()])
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let mut line = |cells: &[String]| {
-        let mut out = format!("{:<1$}", cells[0], widths[0]);
-        for (cell, width) in cells.iter().zip(&widths).skip(1) {
-            write!(out, "   {cell:>width$}").expect("writing to a string");
-        }
-        text.push_str(out.trim_end());
-        text.push('\n');
-    };
-    line(header);
-    for row in &rows {
-        line(row.as_ref());
-    }
 }

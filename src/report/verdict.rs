@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use super::table::regret_cells;
+use super::style::{Style, Table, band_cells, fixed, with_band};
+use super::table::share;
 use crate::results::{PointResult, Results};
 use crate::statistics::{BAND, MeanAndError};
 
@@ -53,14 +54,14 @@ impl Panel {
         let best = others.unwrap_or(0);
         let excess = &self.excess[improved];
         format!(
-            "| {} | {} | {mine:.1} | {:.1} | {:+.1} +- {:.1} | {} ({:.1}) |",
+            "| {} | {} | {} | {} | {} | {} ({}) |",
             self.name,
             self.actions,
-            self.last(0),
-            excess.mean,
-            BAND * excess.standard_error,
+            fixed(mine, 1),
+            fixed(self.last(0), 1),
+            signed(excess),
             self.policy(best),
-            self.last(best)
+            fixed(self.last(best), 1)
         )
     }
 
@@ -84,29 +85,26 @@ impl Panel {
     fn below(&self, i: usize) -> (bool, String) {
         let (learner, other) = (self.last(0), self.last(i));
         let excess = &self.excess[i];
-        let size = format!(
-            "{:.1} +- {:.1}",
-            excess.mean.abs(),
-            BAND * excess.standard_error
-        );
+        let size = MeanAndError {
+            mean: excess.mean.abs(),
+            ..*excess
+        };
+        let size = with_band(Some(size), 1);
+        let [mine, theirs] = [learner, other].map(|x| fixed(x, 1));
         let name = self.policy(i);
         if excess.lower() > 0.0 && learner < MUCH * other {
-            let text =
-                format!("much below {name}: {learner:.1} against {other:.1}, lower by {size}");
+            let text = format!("much below {name}: {mine} against {theirs}, lower by {size}");
             (true, text)
         } else if excess.lower() > 0.0 {
-            let text = format!(
-                "below {name}, but not much: {learner:.1} against {other:.1}, lower by {size}"
-            );
+            let text =
+                format!("below {name}, but not much: {mine} against {theirs}, lower by {size}");
             (false, text)
         } else if excess.upper() < 0.0 {
-            let text =
-                format!("**above** {name}: {learner:.1} against {other:.1}, higher by {size}");
+            let text = format!("**above** {name}: {mine} against {theirs}, higher by {size}");
             (false, text)
         } else {
-            let text = format!(
-                "not told apart from {name}: {learner:.1} against {other:.1}, difference {size}"
-            );
+            let text =
+                format!("not told apart from {name}: {mine} against {theirs}, difference {size}");
             (false, text)
         }
     }
@@ -115,7 +113,7 @@ impl Panel {
     fn growth(&self, i: usize) -> (Growth, String) {
         let name = self.policy(i);
         let Some(slope) = self.policies[i].slope() else {
-            let text = format!("{name}: no slope, its mean regret is not positive throughout");
+            let text = format!("{name}: no slope, its regret is within its error of zero");
             return (Growth::Unknown, text);
         };
         let error = slope.standard_error;
@@ -133,7 +131,7 @@ impl Panel {
         let text = format!(
             "{name}: {}, slope {}",
             growth.word(),
-            regret_cells(&self.policies[i])[3]
+            with_band(Some(slope), 2)
         );
         (growth, text)
     }
@@ -142,30 +140,41 @@ impl Panel {
         (1..self.compared()).all(|i| self.below(i).0)
     }
 
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            "policy",
+            "final regret",
+            "+- 3 s.e.",
+            "of opt",
+            "slope +- 3 s.e.",
+            "minus the learner's, paired, +- 3 s.e.",
+        ]);
+        for (i, policy) in self.policies.iter().enumerate() {
+            let [last, band] = band_cells(policy.regret(), 1);
+            let paired = match i {
+                0 => "".into(),
+                _ => signed(&self.excess[i]),
+            };
+            let slope = with_band(policy.slope(), 2);
+            table.push([
+                policy.policy.clone(),
+                last,
+                band,
+                share(policy),
+                slope,
+                paired,
+            ]);
+        }
+        table
+    }
+
     fn write(&self, page: &mut String) -> std::fmt::Result {
         writeln!(
             page,
             "### {}, K = {} (opt {:.4} per episode)\n",
             self.name, self.actions, self.opt
         )?;
-        writeln!(
-            page,
-            "| policy | final regret | +- 3 s.e. | of opt | slope (s.e.) | minus the learner's, paired |"
-        )?;
-        writeln!(page, "| --- | --- | --- | --- | --- | --- |")?;
-        for (i, policy) in self.policies.iter().enumerate() {
-            let name = &policy.policy;
-            let [share, last, band, slope] = regret_cells(policy);
-            let excess = &self.excess[i];
-            let paired = match i {
-                0 => "".into(),
-                _ => format!("{:+.1} +- {:.1}", excess.mean, BAND * excess.standard_error),
-            };
-            writeln!(
-                page,
-                "| {name} | {last} | {band} | {share} | {slope} | {paired} |"
-            )?;
-        }
+        writeln!(page, "{}", self.table().text(Style::Markdown).trim_end())?;
         let others = 1..self.compared();
         let below: Vec<String> = others.map(|i| self.below(i).1).collect();
         let growth: Vec<String> = (0..self.policies.len()).map(|i| self.growth(i).1).collect();
@@ -193,6 +202,25 @@ impl Growth {
             Self::Unknown => "unknown",
         }
     }
+}
+
+/// A difference with its sign and its band.
+fn signed(value: &MeanAndError) -> String {
+    let text = with_band(Some(*value), 1);
+    if value.mean > 0.0 {
+        format!("+{text}")
+    } else {
+        text
+    }
+}
+
+/// The tables of all panels, without the words.
+pub fn tables(panels: &[Panel], style: Style) -> String {
+    let table = |panel: &Panel| {
+        let name = format!("{}, K = {}", panel.name, panel.actions);
+        style.prose(&name) + &panel.table().text(style)
+    };
+    panels.iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
 /// The page; `setting` says what was run.

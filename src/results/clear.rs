@@ -5,18 +5,35 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::folder::{LOCK, RESULT_FILES, lock};
+use super::folder::{ASKED_FILES, LOCK, RESULT_FILES, lock};
+use super::record_log::{RECORDS, WAVE};
+use super::sweep_json::SWEEP;
 use crate::error::OutputError;
 
-/// Files besides those of a study: of reports, sweeps, `calibrate` and `reproduce`.
+/// Files besides those of a study: of runs under way, reports, sweeps, `calibrate` and `reproduce`.
 const OTHERS: [&str; 7] = [
+    RECORDS,
+    WAVE,
+    SWEEP,
     "report.html",
     "overview.csv",
-    "overview.svg",
     "coverage.csv",
-    "coverage.svg",
-    "width.svg",
     "verdict.md",
+];
+
+/// Starts of the names of pictures, each of which is there as SVG and as PNG.
+const PICTURES: [&str; 11] = [
+    "regret.",
+    "overview.",
+    "coverage.",
+    "width.",
+    "figure-K",
+    "improved-K",
+    "report-regret",
+    "report-reward",
+    "report-budget",
+    "report-offers",
+    "report-overview",
 ];
 
 /// Removes our files of a folder, and those of the points or panels within it.
@@ -73,24 +90,18 @@ fn remove_if_empty(folder: &Path) -> io::Result<()> {
 }
 
 fn is_ours(name: &str) -> bool {
-    let picture = |start: &str, ends: &[&str]| {
-        let end = ends.iter().any(|end| name.ends_with(end));
-        name.starts_with(start) && end
-    };
+    let is_picture = name.ends_with(".svg") || name.ends_with(".png");
     RESULT_FILES.contains(&name)
+        || ASKED_FILES.contains(&name)
         || OTHERS.contains(&name)
-        || ["regret", "budget", "offers"]
-            .iter()
-            .any(|what| picture(&format!("report-{what}"), &[".svg", ".png"]))
-        || picture("figure-K", &[".svg"])
-        || picture("improved-K", &[".svg"])
+        || is_picture && PICTURES.iter().any(|start| name.starts_with(start))
 }
 
-/// Points of a sweep (`value=3`) and panels of the paper's comparison (`auction-K4`).
+/// Points of a sweep (`value=3`, `shared`) and panels of the paper's comparison (`auction-K4`).
 fn is_inner(name: &str) -> bool {
     let panel = |start| {
         let number = name.strip_prefix(start);
         number.is_some_and(|n: &str| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
     };
-    name.contains('=') || panel("auction-K") || panel("pricing-K")
+    name.contains('=') || name == "shared" || panel("auction-K") || panel("pricing-K")
 }

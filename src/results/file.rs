@@ -20,7 +20,7 @@ impl GrowingFile {
     pub fn start(folder: &ResultsFolder, name: &str) -> Result<Self, OutputError> {
         let path = folder.path().join(name);
         let partial = partial_name(&path);
-        let file = fs::File::create(&partial);
+        let file = refuse_special(&partial).and_then(|()| fs::File::create(&partial));
         Ok(Self {
             file: file.map_err(|error| OutputError::unwritable(&partial, error))?,
             partial,
@@ -57,6 +57,14 @@ impl Write for GrowingFile {
     }
 }
 
+/// Refuses to open what is no file for writing: a pipe would wait for a reader.
+pub(super) fn refuse_special(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::other("not a file")),
+        _ => Ok(()),
+    }
+}
+
 fn partial_name(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".partial");
@@ -70,7 +78,7 @@ pub(super) fn move_to(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Folders can be opened and synced on Unix only; elsewhere renaming has to do.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
     }
@@ -96,6 +104,7 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
     }
     let partial = partial_name(&target);
     let write = || -> io::Result<()> {
+        refuse_special(&partial)?;
         let mut file = fs::File::create(&partial)?;
         if let Some(before) = &before {
             file.set_permissions(before.permissions())?;

@@ -5,28 +5,36 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::clear::clear;
-use super::file::write_whole;
+use super::file::{refuse_special, write_whole};
+use super::record_log::RECORDS;
 use super::rows::{GrowingRows, Row};
+use super::sweep_json::SWEEP;
 use crate::error::OutputError;
 use crate::files::safe_name;
 
 /// The files of a study's results; the first one found marks a folder as occupied.
-pub const RESULT_FILES: [&str; 7] = [
+pub const RESULT_FILES: [&str; 9] = [
     "episodes.csv",
     "summary.csv",
     "steps.csv",
     "actions.csv",
+    "policies.csv",
     "regret.svg",
+    "regret.png",
     "study.toml",
     "run.json",
 ];
 
+/// Files that a study has where they were asked for.
+pub(super) const ASKED_FILES: [&str; 2] = ["episodes.parquet", "trace.csv"];
+
 /// Files that mark a folder as occupied as well.
-const OTHER_FILES: [&str; 4] = [
+const OTHER_FILES: [&str; 5] = [
     "episodes.csv.partial",
     "coverage.csv",
     "overview.csv",
     "verdict.md",
+    SWEEP,
 ];
 
 /// The file that the run at work holds a lock on. It stays behind: removing it would let two runs in at once.
@@ -61,6 +69,11 @@ impl ResultsFolder {
             .and_then(|()| fs::remove_file(&probe))
             .map_err(unwritable)?;
         Ok(folder)
+    }
+
+    /// The same for a run that goes on where an earlier one ended, or starts where there was none.
+    pub fn prepare_to_resume(path: &Path) -> Result<Self, OutputError> {
+        Self::prepare(path, true)
     }
 
     /// The first free one of `results/NAME`, `results/NAME-2`, ...
@@ -123,7 +136,12 @@ impl ResultsFolder {
 }
 
 fn refuse_occupied(path: &Path, force: bool) -> Result<(), OutputError> {
-    let mut names = RESULT_FILES.iter().chain(&OTHER_FILES);
+    // A run under way is known by its records.
+    let mut names = [RECORDS]
+        .iter()
+        .chain(&RESULT_FILES)
+        .chain(&ASKED_FILES)
+        .chain(&OTHER_FILES);
     match names.find(|name| path.join(name).exists()) {
         Some(found) if !force => Err(OutputError::Occupied {
             folder: path.to_path_buf(),
@@ -136,6 +154,7 @@ fn refuse_occupied(path: &Path, force: bool) -> Result<(), OutputError> {
 /// Takes the lock of a folder, for as long as the file is open; `None` on file systems that have none.
 pub(super) fn lock(folder: &Path) -> Result<Option<fs::File>, OutputError> {
     let path = folder.join(LOCK);
+    refuse_special(&path).map_err(|error| OutputError::unwritable(&path, error))?;
     let mut options = fs::OpenOptions::new();
     let file = options.create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| OutputError::unwritable(folder, error))?;
@@ -146,6 +165,8 @@ pub(super) fn lock(folder: &Path) -> Result<Option<fs::File>, OutputError> {
         }),
         Err(fs::TryLockError::Error(error)) => match error.kind() {
             std::io::ErrorKind::Unsupported => Ok(None),
+            // ENOLCK of Linux: a network file system without a lock service.
+            _ if cfg!(target_os = "linux") && error.raw_os_error() == Some(37) => Ok(None),
             _ => Err(OutputError::unwritable(&path, error)),
         },
     }

@@ -1,6 +1,6 @@
 //! What was written: the files of a results folder, one struct per file, written and read by the same code.
 //!
-//! `episodes.csv`, `summary.csv`, `steps.csv`, `actions.csv`, `run.json` and `study.toml` of a study; `overview.csv` of a
+//! `episodes.csv`, `summary.csv`, `steps.csv`, `actions.csv`, `trace.csv`, `run.json` and `study.toml` of a study; `overview.csv` of a
 //! sweep; `coverage.csv` of `calibrate`; `values.csv` and the table of sample sizes of `solve`. Numbers are written with the
 //! fewest digits that read back as the same float64. Nothing here computes or draws.
 
@@ -13,12 +13,15 @@ mod offers;
 mod outcome;
 mod overview;
 mod read;
+mod record_log;
 mod records;
 mod rows;
 mod run_json;
 mod study_toml;
+mod sweep_json;
+mod trace;
 
-pub use episodes::{EpisodesFile, episode_rows};
+pub use episodes::{EpisodeLines, EpisodesFile, EpisodesFormat, episode_rows, open_episodes};
 pub use file::{GrowingFile, write_whole};
 pub use folder::{RESULT_FILES, ResultsFolder};
 pub use need::disk_needed;
@@ -26,9 +29,15 @@ pub use offers::{Offer, OfferMap};
 pub use outcome::{OptimumByBudget, Setting, value_rows};
 pub use overview::{Overview, OverviewRow, PointResult};
 pub use read::{PolicyResults, Results, labels};
+pub use record_log::{
+    Origin, RECORDS, RecordLog, RecordReader, RecordWriter, WAVE, read_wave, remove_wave,
+    write_wave,
+};
 pub use records::{
     ActionRow, CoverageRow, EpisodeRow, EstimationRow, StepRow, SummaryRow, ValueRow,
 };
 pub use rows::{GrowingRows, Line, Row, Rows, Unaccepted, columns, csv_text};
 pub use run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 pub use study_toml::StudyText;
+pub use sweep_json::{SweepIndex, SweptPoint};
+pub use trace::{TraceError, TraceFile};

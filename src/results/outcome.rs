@@ -1,16 +1,20 @@
 //! From what an experiment found to the files of a results folder.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::ResultsFolder;
+use super::folder::ASKED_FILES;
 use super::offers::OfferMap;
+use super::overview::PointResult;
 use super::read::{PolicyResults, Results};
 use super::records::{ActionRow, CoverageRow, StepRow, SummaryRow, ValueRow};
 use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 use super::study_toml::StudyText;
+use super::{RESULT_FILES, ResultsFolder};
 use crate::dp::{Report, ValueTable};
 use crate::error::OutputError;
 use crate::experiment::{Coverage, Outcome, PolicyOutcome, Study};
+use crate::files::sha256_of_file;
 use crate::world::Optimum;
 
 /// How a study was run.
@@ -20,6 +24,8 @@ pub struct Setting {
     pub command: String,
     /// What did the work.
     pub report: Report,
+    /// How the CPU was asked to solve: `auto`, or the name of a strategy.
+    pub strategy: String,
     /// Worker threads.
     pub threads: usize,
 }
@@ -34,8 +40,9 @@ impl Results {
         setting: Setting,
     ) -> Self {
         let mut run = run(study, &outcome, setting);
-        let reference = outcome.reference();
+        let reference = outcome.reference(study);
         let differences = reference.map(|reference| outcome.excess_over(reference));
+        let opt = outcome.yardstick.opt;
         let policies = outcome.policies.into_iter().map(policy_results);
         let mut policies: Vec<PolicyResults> = policies.collect();
         for (policy, difference) in policies.iter_mut().zip(differences.into_iter().flatten()) {
@@ -47,6 +54,7 @@ impl Results {
             folder: folder.to_path_buf(),
             study: text,
             run,
+            opt,
             policies,
         }
     }
@@ -68,13 +76,24 @@ impl Results {
             })
         });
         folder.write_rows("steps.csv", steps)?;
+        folder.write_rows("policies.csv", PointResult::all(&self.run))?;
         let maps = self.policies.iter();
         let maps = maps.filter_map(|p| Some((p.name(), p.offers.as_ref()?)));
         folder.write_rows("actions.csv", maps.flat_map(|(name, map)| map.rows(name)))
     }
 
-    /// Writes `run.json`, which comes last: a folder that has it is complete.
-    pub fn write_run(&self, folder: &ResultsFolder) -> Result<(), OutputError> {
+    /// Writes `run.json`, which comes last: a folder that has it is complete. It has the checksums of the other files.
+    pub fn write_run(&mut self, folder: &ResultsFolder) -> Result<(), OutputError> {
+        let names = RESULT_FILES.iter().chain(&ASKED_FILES);
+        for name in names.filter(|name| **name != "run.json") {
+            let file = folder.path().join(name);
+            if file.is_file() {
+                let checksum = sha256_of_file(&file);
+                let checksum = checksum.map_err(|error| OutputError::unwritable(&file, error))?;
+                self.run.files.insert((*name).into(), checksum);
+            }
+        }
+        self.run.seal();
         folder.write("run.json", self.run.text().as_bytes())
     }
 }
@@ -98,6 +117,7 @@ fn policy_results(policy: PolicyOutcome) -> PolicyResults {
             final_regret: last.and_then(|x| known(x.mean)),
             standard_error: last.and_then(|x| known(x.standard_error)),
             expected_regret: regret.expected.and_then(|x| known(x.mean)),
+            expected_standard_error: regret.expected.and_then(|x| known(x.standard_error)),
             slope: regret.slope.and_then(|x| known(x.mean)),
             slope_standard_error: regret.slope.and_then(|x| known(x.standard_error)),
             paired_difference: None,
@@ -142,6 +162,7 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
     let Setting {
         command,
         report,
+        strategy,
         threads,
     } = setting;
     let (phases, optimum) = (&outcome.phases, &outcome.optimum);
@@ -163,6 +184,7 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
         adapter: report.adapter,
         driver: report.driver,
         precision: report.precision,
+        strategy,
         strategies: report.strategies.into_iter().collect(),
         threads,
         episodes: study.episodes,
@@ -182,10 +204,11 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
             dispatches: traffic.dispatches,
             bytes_up: traffic.bytes_up,
             bytes_down: traffic.bytes_down,
+            bounds_on_cpu: report.bounds_on_cpu,
         }),
         peak_memory_bytes: None,
         reference: outcome
-            .reference()
+            .reference(study)
             .map(|reference| outcome.policies[reference].name.clone()),
         policies: Vec::new(),
         opt_per_episode: known(per_episode(optimum.table.row(0))),
@@ -195,6 +218,8 @@ fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
         opt_rows: optima.opt_rows,
         opt_standard_error: optima.opt_standard_error,
         fluid_bound: optima.fluid_bound,
+        files: BTreeMap::new(),
+        checksum: String::new(),
     }
 }
 

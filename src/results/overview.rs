@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::records::shortest_or_empty;
 use super::rows::{Row, Rows, columns};
-use super::run_json::{PolicyRun, with_error};
+use super::run_json::{PolicyRun, Run, with_error};
 use crate::error::InputError;
 use crate::statistics::MeanAndError;
 
@@ -53,6 +53,24 @@ pub struct PointResult {
     /// Its standard error.
     #[serde(serialize_with = "shortest_or_empty")]
     pub slope_standard_error: Option<f64>,
+    /// Mean reward per episode.
+    #[serde(default, serialize_with = "shortest_or_empty")]
+    pub mean_reward: Option<f64>,
+    /// Mean of opt_t over the episodes.
+    #[serde(default, serialize_with = "shortest_or_empty")]
+    pub opt: Option<f64>,
+    /// Standard error of the expected regret.
+    #[serde(default, serialize_with = "shortest_or_empty")]
+    pub expected_standard_error: Option<f64>,
+    /// The policy that paired differences are taken to; empty where there is none.
+    #[serde(default)]
+    pub reference: String,
+    /// Final regret minus that of the reference, the mean over replications.
+    #[serde(default, serialize_with = "shortest_or_empty")]
+    pub paired_difference: Option<f64>,
+    /// Its standard error.
+    #[serde(default, serialize_with = "shortest_or_empty")]
+    pub paired_standard_error: Option<f64>,
 }
 
 impl Row for PointResult {}
@@ -61,6 +79,10 @@ impl PointResult {
     /// What came out for a policy of a finished study.
     pub fn new(run: &PolicyRun) -> Self {
         Self {
+            mean_reward: run.mean_reward,
+            expected_standard_error: run.expected_standard_error,
+            paired_difference: run.paired_difference,
+            paired_standard_error: run.paired_standard_error,
             policy: run.name.clone(),
             final_regret: run.final_regret,
             standard_error: run.standard_error,
@@ -68,7 +90,27 @@ impl PointResult {
             share_of_opt: run.share_of_opt,
             slope: run.slope,
             slope_standard_error: run.slope_standard_error,
+            ..Self::default()
         }
+    }
+
+    /// What came out for every policy of a finished study, in its order.
+    pub fn all(run: &Run) -> impl Iterator<Item = Self> {
+        run.policies.iter().map(|policy| Self {
+            opt: run.opt_per_episode,
+            reference: run.reference.clone().unwrap_or_default(),
+            ..Self::new(policy)
+        })
+    }
+
+    /// The expected regret, where there is one.
+    pub fn expected(&self) -> Option<MeanAndError> {
+        with_error(self.expected_regret, self.expected_standard_error)
+    }
+
+    /// The paired difference to the reference, where there is one.
+    pub fn paired(&self) -> Option<MeanAndError> {
+        with_error(self.paired_difference, self.paired_standard_error)
     }
 
     /// The final regret, where there is one.
@@ -83,6 +125,18 @@ impl PointResult {
 }
 
 impl Overview {
+    /// Whether any line has a value.
+    pub fn has(&self, value: fn(&PointResult) -> Option<f64>) -> bool {
+        self.rows.iter().any(|row| value(&row.result).is_some())
+    }
+
+    /// The policy that all paired differences are taken to.
+    pub fn reference(&self) -> Option<&str> {
+        let first = &self.rows.first()?.result.reference;
+        let same = self.rows.iter().all(|row| row.result.reference == *first);
+        (same && !first.is_empty()).then_some(first)
+    }
+
     /// The file's text.
     pub fn text(&self) -> Vec<u8> {
         let mut writer = csv::WriterBuilder::new();
@@ -149,7 +203,7 @@ mod tests {
         };
         let text = String::from_utf8(overview.text()).unwrap();
         let second = text.lines().nth(1);
-        let expected = r#""value=3,prices=1-2",3,[1 2],"a ""b""",0.1,,,1,,"#;
+        let expected = r#""value=3,prices=1-2",3,[1 2],"a ""b""",0.1,,,1,,,,,,,,"#;
         assert_eq!(second, Some(expected));
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("overview.csv");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::offers::OfferMap;
-use super::records::{ActionRow, StepRow, SummaryRow};
+use super::records::{ActionRow, EpisodeRow, StepRow, SummaryRow};
 use super::rows::{Line, Row, Rows, Unaccepted};
 use super::run_json::{PolicyRun, Run};
 use super::study_toml::StudyText;
@@ -19,6 +19,8 @@ pub struct Results {
     pub study: StudyText,
     /// `run.json`.
     pub run: Run,
+    /// opt_t of every episode; empty where the folder has no `episodes.csv`.
+    pub opt: Vec<f64>,
     /// The policies, in the order of the study.
     pub policies: Vec<PolicyResults>,
 }
@@ -73,7 +75,12 @@ impl Results {
         if file("actions.csv").is_file() {
             actions(&file("actions.csv"), &mut policies)?;
         }
+        let opt = match file("episodes.csv").is_file() {
+            true => optima(&file("episodes.csv"), run.episodes)?,
+            false => Vec::new(),
+        };
         Ok(Self {
+            opt,
             folder: folder.to_path_buf(),
             study,
             run,
@@ -83,7 +90,7 @@ impl Results {
 }
 
 fn incomplete(folder: &Path, needed: &str) -> InputError {
-    let why = if folder.join("episodes.csv.partial").is_file() {
+    let why = if folder.join(super::RECORDS).is_file() {
         "an unfinished run"
     } else if folder.join("overview.csv").is_file() {
         "a sweep, whose points are the folders in it"
@@ -144,6 +151,17 @@ fn no_entry(run_file: &Path, policy: &str) -> InputError {
         file: run_file.to_path_buf(),
         message: format!("policies: found nothing; accepted: {accepted}"),
     }
+}
+
+/// opt_t from the first lines of `episodes.csv`, which are those of one replication.
+fn optima(file: &Path, episodes: usize) -> Result<Vec<f64>, InputError> {
+    let mut opt = Vec::with_capacity(episodes);
+    for line in Rows::<EpisodeRow, _>::open(file)?.take(episodes) {
+        let line = line?;
+        line.expect("episode", line.row.episode, opt.len() + 1)?;
+        opt.push(line.row.opt);
+    }
+    Ok(opt)
 }
 
 /// `steps.csv`.

@@ -108,7 +108,7 @@ impl<T: Row> GrowingRows<T> {
     }
 }
 
-fn unwritable(file: &Path, error: csv::Error) -> OutputError {
+pub(super) fn unwritable(file: &Path, error: csv::Error) -> OutputError {
     let reason = match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => std::io::Error::other(format!("{other:?}")),
@@ -138,7 +138,7 @@ pub struct Line<T> {
 impl<T: Row> Rows<T, BufReader<std::fs::File>> {
     /// Opens a file whose header has the columns of the struct, and perhaps others.
     pub fn open(file: &Path) -> Result<Self, InputError> {
-        let opened = std::fs::File::open(file);
+        let opened = crate::files::open(file);
         let opened = opened.map_err(|error| InputError::unreadable(file, &error))?;
         Self::new(file, BufReader::new(opened))
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::InputError;
+use crate::files::sha256;
 use crate::statistics::MeanAndError;
 
 /// A number per starting budget.
@@ -28,6 +29,9 @@ pub struct Run {
     pub driver: Option<String>,
     /// `f64` or `f32`.
     pub precision: String,
+    /// How the CPU was asked to solve: `auto`, or the name of a strategy.
+    #[serde(default = "auto")]
+    pub strategy: String,
     /// How many plans the CPU has made by each strategy.
     #[serde(default)]
     pub strategies: BTreeMap<String, u64>,
@@ -74,6 +78,16 @@ pub struct Run {
     /// UB per budget that occurred.
     #[serde(default)]
     pub fluid_bound: ByBudget,
+    /// SHA-256 of the other files of the folder.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// SHA-256 of this text with nothing here; empty in files of earlier versions.
+    #[serde(default)]
+    pub checksum: String,
+}
+
+fn auto() -> String {
+    "auto".into()
 }
 
 /// Wall time by phase, in seconds.
@@ -99,7 +113,7 @@ pub struct Seconds {
 }
 
 /// What was moved to and from the graphics adapter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdapterTraffic {
     /// Dispatches.
     pub dispatches: u64,
@@ -107,6 +121,9 @@ pub struct AdapterTraffic {
     pub bytes_up: u64,
     /// Bytes from the adapter.
     pub bytes_down: u64,
+    /// Why bounds were evaluated on the CPU and moved as tables, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds_on_cpu: Option<String>,
 }
 
 /// What came out for one policy.
@@ -126,7 +143,10 @@ pub struct PolicyRun {
     pub standard_error: Option<f64>,
     /// The same with exact expected rewards of the plans, where these are known.
     pub expected_regret: Option<f64>,
-    /// Log-log slope of the regret over the last half of the episodes.
+    /// Its standard error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_standard_error: Option<f64>,
+    /// Log-log slope of the regret over the last half of the episodes, where the regret is clear of zero.
     pub slope: Option<f64>,
     /// Its standard error.
     pub slope_standard_error: Option<f64>,
@@ -189,7 +209,7 @@ impl Run {
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
         let text =
-            std::fs::read_to_string(file).map_err(|error| InputError::unreadable(file, &error))?;
+            crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
         let mut json = serde_json::Deserializer::from_str(&text);
         serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let (path, inner) = (error.path().to_string(), error.inner());
@@ -216,6 +236,19 @@ impl Run {
         text.expect("plain fields can be written") + "\n"
     }
 
+    /// Takes the checksum of all the rest.
+    pub fn seal(&mut self) {
+        self.checksum.clear();
+        self.checksum = sha256(self.text().as_bytes());
+    }
+
+    /// Whether a text is that of the run, with nothing changed since it was sealed.
+    pub fn is_sealed(&self, text: &str) -> bool {
+        let mut again = self.clone();
+        again.seal();
+        again.checksum == self.checksum && self.text() == text
+    }
+
     /// The entry of a policy.
     pub fn policy(&self, name: &str) -> Option<&PolicyRun> {
         self.policies.iter().find(|policy| policy.name == name)
@@ -240,7 +273,7 @@ fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> 
     let found = serde_json::Value::deserialize(deserializer)?;
     let count = found.as_u64().filter(|n| (1..1 << 32).contains(n));
     count.map(|n| n as usize).ok_or_else(|| {
-        let message = format!("found {found}; accepted: a positive whole number");
+        let message = format!("found {found}; accepted: a whole number from 1 to 4294967295");
         serde::de::Error::custom(message)
     })
 }
@@ -263,6 +296,7 @@ mod tests {
             adapter: None,
             driver: None,
             precision: "f64".into(),
+            strategy: "auto".into(),
             strategies: BTreeMap::from([("dense".into(), 3)]),
             threads: 2,
             episodes: 4,
@@ -280,6 +314,7 @@ mod tests {
                 final_regret: Some(1.0),
                 standard_error: None,
                 expected_regret: None,
+                expected_standard_error: None,
                 slope: Some(2.0 / 3.0),
                 slope_standard_error: None,
                 paired_difference: Some(20.0),
@@ -295,6 +330,8 @@ mod tests {
             opt_rows: None,
             opt_standard_error: None,
             fluid_bound: ByBudget::from([(5, 10.37333333333327)]),
+            files: BTreeMap::new(),
+            checksum: String::new(),
         }
     }
 
@@ -318,7 +355,7 @@ mod tests {
             (
                 "\"horizon\": 2",
                 "\"horizon\": 0",
-                "run.json:14: horizon: found 0; accepted: a positive whole number",
+                "run.json:15: horizon: found 0; accepted: a whole number from 1 to 4294967295",
             ),
             (
                 "\"seed\": 1",

@@ -18,7 +18,7 @@ pub struct StudyText {
 impl StudyText {
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let text = std::fs::read_to_string(file);
+        let text = crate::files::read_text(file);
         let text = text.map_err(|error| InputError::unreadable(file, &error))?;
         Self::parse(file, text)
     }

@@ -20,6 +20,13 @@ impl ContextRows {
         }
     }
 
+    /// Makes room for so many more rows.
+    pub fn reserve(&mut self, rows: usize) {
+        let contexts = rows * self.horizon;
+        self.arrived.reserve_exact(contexts);
+        self.features.reserve_exact(contexts * self.dimension);
+    }
+
     /// Appends the context of the next step (row by row, steps in order); `None` is no arrival.
     pub fn push(&mut self, features: Option<&[f64]>) {
         self.arrived.push(features.is_some());

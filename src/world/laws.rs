@@ -183,6 +183,7 @@ impl ContextLaws {
     pub fn draw_rows(&self, rng: &mut impl Rng, count: usize) -> ContextRows {
         let horizon = self.step_law.len();
         let mut rows = ContextRows::new(horizon, self.dimension);
+        rows.reserve(count);
         let mut episode = EpisodeContexts::new(self.dimension);
         for _ in 0..count {
             self.draw(rng, &mut episode);

@@ -3,7 +3,7 @@
 
 mod budget;
 mod conversion;
-mod influence;
+mod conversion_check;
 mod law_sample;
 mod law_spec;
 mod laws;
@@ -16,7 +16,6 @@ mod world;
 
 pub use budget::{BudgetSpec, Budgets};
 pub use conversion::{Conversion, ConversionSpec};
-pub use influence::standard_errors;
 pub use law_spec::{ComponentSpec, ContextsSpec, LawSpec, SegmentSpec};
 pub use laws::ContextLaws;
 pub use optimum::{Estimate, Optimum};

@@ -5,7 +5,7 @@ const press = (node, key) => node.dispatchEvent(new KeyboardEvent("keydown", { k
 const lines = () => all("#regret-chart .line").length;
 const labels = () => all("#regret-chart .plot text").map((t) => t.textContent).join(" ");
 
-found.final = all("#final tbody tr").map((row) => [...row.children].map((cell) => cell.textContent));
+found.final = all("#final tbody tr[data-series]").map((row) => [...row.children].map((cell) => cell.textContent));
 
 const [count, chip] = [lines(), one("[data-chips] .chip")];
 const linear = labels();

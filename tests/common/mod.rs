@@ -188,9 +188,24 @@ pub fn random_bounds(
             _ => (ucb, lcb),
         };
         (coefficients.gain[pair], coefficients.lcb[pair]) =
-            Coefficients::of(ucb, lcb, sample.rewards()[pair]);
+            Coefficients::of(ucb, lcb, sample.reward(pair / actions, pair % actions + 1));
     }
     coefficients
+}
+
+/// A sum that keeps what rounding drops (Neumaier), so that a literal solver is more precise than what it judges.
+fn precise_sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut dropped): (f64, f64) = (0.0, 0.0);
+    for x in terms {
+        let next = sum + x;
+        dropped += if sum.abs() >= x.abs() {
+            (sum - next) + x
+        } else {
+            (x - next) + sum
+        };
+        sum = next;
+    }
+    sum + dropped
 }
 
 /// Algorithm 2 word for word: no gaps, no tiles, no shortcuts.
@@ -203,14 +218,14 @@ pub fn literal_dp(problem: &Problem) -> Vec<Vec<f64>> {
     for h in (0..horizon).rev() {
         let contexts = sample.step(h);
         for b in 0..width {
-            let arrived: f64 = contexts.weights.iter().sum();
-            let mut mean = (sample.total() - arrived) * u[h + 1][b];
-            for (&entry, &weight) in contexts.entries.iter().zip(&contexts.weights) {
+            let arrived = precise_sum(contexts.iter().map(|(_, weight)| weight));
+            let waiting = (sample.total() - arrived) * u[h + 1][b];
+            let values = contexts.iter().map(|(entry, weight)| {
                 let mut best = u[h + 1][b];
                 for a in 1..=actions {
-                    let pair = entry as usize * actions + a - 1;
-                    let cost = sample.cost(entry as usize, a) as usize;
-                    if cost <= b && sample.rewards()[pair] >= 0.0 {
+                    let pair = entry * actions + a - 1;
+                    let cost = sample.cost(entry, a) as usize;
+                    if cost <= b && sample.reward(entry, a) >= 0.0 {
                         let lcb = problem.coefficients.lcb[pair];
                         let value = problem.coefficients.gain[pair]
                             + lcb * u[h + 1][b - cost]
@@ -218,8 +233,9 @@ pub fn literal_dp(problem: &Problem) -> Vec<Vec<f64>> {
                         best = best.max(value);
                     }
                 }
-                mean += weight * best;
-            }
+                weight * best
+            });
+            let mean = precise_sum(values.chain([waiting]));
             u[h][b] = mean / sample.total();
             if let Some(r_max) = problem.cap {
                 u[h][b] = u[h][b].min(b.min(horizon - h) as f64 * r_max);

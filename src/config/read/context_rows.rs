@@ -146,7 +146,7 @@ enum Cell {
 /// Reads a file; rows are in the order in which their episodes first appear.
 pub fn read(file: &Path, horizon: usize, names: &mut FeatureNames) -> Read<ContextRows> {
     let text =
-        std::fs::read_to_string(file).map_err(|error| InputError::unreadable(file, &error))?;
+        crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
     parse(file, text.trim_start_matches('\u{feff}'), horizon, names)
 }
 

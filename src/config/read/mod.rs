@@ -15,7 +15,7 @@ use crate::world::{
 };
 
 use context_rows::FeatureNames;
-pub(super) use policies::policies;
+pub(super) use policies::{NamedSpec, learner, policies};
 
 type Read<T> = Result<T, InputError>;
 
@@ -101,7 +101,7 @@ fn budget(s: &mut Section) -> Read<BudgetSpec> {
 /// A file of starting budgets: a CSV with a column `b_t`, one line per episode.
 fn read_budgets(file: &Path) -> Read<Vec<u32>> {
     let text =
-        std::fs::read_to_string(file).map_err(|error| InputError::unreadable(file, &error))?;
+        crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
     let at = |line: usize, message: String| InputError::At {
         file: file.to_path_buf(),
         line,

@@ -5,20 +5,29 @@ use std::sync::Arc;
 use super::context_rows::{self, FeatureNames};
 use super::oracles::{Default, oracle};
 use super::{Read, WHOLE, sections};
+use crate::config::live::{LiveLearner, initial_log_of};
 use crate::config::section::Section;
 use crate::history::{LabeledLog, LogForm};
 use crate::policy::{
-    DataUse, InitialArrival, InitialLog, InitialRows, LearnerSpec, Optimism, PolicySpec,
-    SquareSettings,
+    DataUse, InitialLog, InitialRows, LearnerSpec, Optimism, PolicySpec, SquareSettings,
 };
-use crate::world::WorldSpec;
+use crate::world::{ConversionSpec, WorldSpec};
 
-/// The policies with their names, by default their kinds.
+/// A policy as the study names it, by default after its kind.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct NamedSpec {
+    pub name: String,
+    /// The number of its random stream, where the study gives one.
+    pub stream: Option<u64>,
+    pub spec: PolicySpec,
+}
+
+/// The policies of the study.
 pub(in crate::config) fn policies(
     root: &mut Section,
     spec: &WorldSpec,
     names: &mut FeatureNames,
-) -> Read<Vec<(String, PolicySpec)>> {
+) -> Read<Vec<NamedSpec>> {
     let (horizon, truth) = (spec.horizon, &spec.conversion);
     sections(root, "policies", |s| {
         let kinds = [
@@ -76,7 +85,32 @@ pub(in crate::config) fn policies(
                 _ => return Err(s.wrong_kind("fixed:<a> with an action index, such as fixed:1")),
             },
         };
-        Ok((name, spec))
+        let stream = s.optional_whole("stream", 1..=WHOLE.end() + 1)?;
+        Ok(NamedSpec {
+            name,
+            stream: stream.map(|place| place - 1),
+            spec,
+        })
+    })
+}
+
+/// The learner of a task folder: the settings of a policy, with those that a study has for all of them.
+pub(in crate::config) fn learner(s: &mut Section) -> Read<LiveLearner> {
+    let kind = s.kind(&["mimic-opt-dp", "tight-opt-dp", "thompson-opt-dp"])?;
+    let (settings, bounds) = match kind.as_str() {
+        "mimic-opt-dp" => (LearnerSpec::PAPER, Default::Paper),
+        "tight-opt-dp" => (LearnerSpec::TIGHT, Default::Tight),
+        _ => (LearnerSpec::THOMPSON, Default::Tight),
+    };
+    // Nobody knows the truth: an oracle must be named, and its kernel too.
+    let truth = ConversionSpec::Table {
+        probabilities: Vec::new(),
+    };
+    Ok(LiveLearner {
+        learning: learner_settings(s, settings)?,
+        oracle: oracle(s, &truth, bounds)?,
+        delta: s.number_or("delta", 0.1)?,
+        seed: s.whole_or("seed", 0..=i64::MAX as u64, 1)?,
     })
 }
 
@@ -139,19 +173,4 @@ fn initial_log(
     let log = LabeledLog::read(&file, &form)?;
     names.accept(&file, log.features())?;
     Ok(Some(Arc::new(initial_log_of(&log))))
-}
-
-fn initial_log_of(log: &LabeledLog) -> InitialLog {
-    let arrival = |i: usize| InitialArrival {
-        step: log.arrivals()[i].step as usize,
-        features: log.theta(i).to_vec(),
-        action: log.arrivals()[i].action as usize,
-        accepted: log.arrivals()[i].accepted,
-    };
-    let episodes = log.episodes().iter();
-    InitialLog {
-        episodes: episodes
-            .map(|e| e.arrivals.clone().map(arrival).collect())
-            .collect(),
-    }
 }

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::induction::{Setting, backward_induction};
 use super::sorted_thetas::SortedThetas;
 use super::theta_index::ThetaIndex;
-use crate::dp::{ContextSample, Precision, Problem, RawTable};
+use crate::dp::{BackendError, ContextSample, Precision, Problem, RawTable};
 
 /// Budgets per task where a step is spread over threads.
 const BUDGETS_PER_TASK: usize = 64;
@@ -44,7 +44,11 @@ struct Line {
 }
 
 /// The table of an auction; the setting's sample must be one, and `index` its own.
-pub(super) fn solve(setting: Setting, bounds: &ActionBounds, index: &ThetaIndex) -> RawTable {
+pub(super) fn solve(
+    setting: Setting,
+    bounds: &ActionBounds,
+    index: &ThetaIndex,
+) -> Result<RawTable, BackendError> {
     let sample = setting.sample;
     let mut bids = sorted_bids(sample, bounds, 0);
     backward_induction(setting, Precision::F64, |h, next, sums| {
@@ -65,6 +69,7 @@ pub(super) fn solve(setting: Setting, bounds: &ActionBounds, index: &ThetaIndex)
         } else {
             sum_part((0, sums));
         }
+        Ok(())
     })
 }
 
@@ -88,6 +93,7 @@ fn sorted_bids(sample: &ContextSample, bounds: &ActionBounds, h: usize) -> Vec<B
 }
 
 /// sum_s w_s max(0, max over bids) for the last budget of `next`.
+#[inline]
 fn sum_of_envelope(
     bids: &[Bid],
     next: &[f64],
@@ -154,7 +160,12 @@ pub(super) fn action_bounds(problem: &Problem) -> Option<ActionBounds> {
 /// The same for the first `entries` entries.
 fn bounds_of_first(problem: &Problem, entries: usize) -> Option<ActionBounds> {
     let sample = problem.sample;
-    let actions = sample.bids()?.len();
+    let bids = sample.bids()?;
+    let actions = bids.len();
+    let ranges = sample.ranges().flat_map(|range| sample.features_of(range));
+    // An auction has one feature, theta.
+    let thetas: Vec<f64> = ranges.take(entries).copied().collect();
+    let reward = |pair: usize| thetas[pair / actions] - bids[pair % actions];
     let by_step = sample.is_split_by_step();
     let groups = if by_step { sample.horizon() } else { 1 };
     let arm = |pair: usize| {
@@ -170,9 +181,8 @@ fn bounds_of_first(problem: &Problem, entries: usize) -> Option<ActionBounds> {
     // The largest reward of an action tells its ucb best. An action that is never feasible has no say.
     let mut largest = vec![0.0; groups * actions];
     let mut bounds = vec![[0.0; 2]; groups * actions];
-    let rewards = &sample.rewards()[..entries * actions];
-    for (pair, &reward) in rewards.iter().enumerate() {
-        let arm = arm(pair);
+    for pair in 0..entries * actions {
+        let (arm, reward) = (arm(pair), reward(pair));
         if reward > largest[arm] {
             largest[arm] = reward;
             bounds[arm] = [gain[pair] / reward, lcb[pair]];
@@ -180,13 +190,13 @@ fn bounds_of_first(problem: &Problem, entries: usize) -> Option<ActionBounds> {
     }
     let agrees = |pair: usize| {
         let [ucb, bound] = bounds[arm(pair)];
-        let expected = ucb * rewards[pair];
+        let expected = ucb * reward(pair);
         if expected <= 0.0 {
             return gain[pair] <= 0.0;
         }
         lcb[pair] == bound && (gain[pair] - expected).abs() <= 4.0 * f64::EPSILON * expected
     };
-    let pairs = (0..rewards.len()).into_par_iter().with_min_len(4096);
+    let pairs = (0..entries * actions).into_par_iter().with_min_len(4096);
     pairs
         .all(agrees)
         .then_some(ActionBounds { bounds, by_step })

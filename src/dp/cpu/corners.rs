@@ -9,7 +9,8 @@
 
 use rayon::prelude::*;
 
-use crate::dp::{BackendError, Problem};
+use super::singles::Chunk;
+use crate::dp::Problem;
 
 /// Entries per task.
 const CHUNK: usize = 512;
@@ -31,43 +32,50 @@ pub(super) struct Corners {
 }
 
 impl Corners {
-    /// The envelopes of a problem with unit cost.
-    pub fn of(problem: &Problem) -> Result<Self, BackendError> {
+    /// The envelopes of the shared contexts of a problem with unit cost.
+    pub fn of_shared(problem: &Problem) -> Self {
         let actions = problem.sample.actions();
         let coefficients = problem.coefficients;
-        let gains = coefficients.gain.par_chunks(CHUNK * actions);
-        let lcbs = coefficients.lcb.par_chunks(CHUNK * actions);
-        let parts: Vec<(Vec<Corner>, Vec<u32>, bool)> = gains
+        let pairs = ..problem.sample.shared() * actions;
+        let gains = coefficients.gain[pairs].par_chunks(CHUNK * actions);
+        let lcbs = coefficients.lcb[pairs].par_chunks(CHUNK * actions);
+        let parts: Vec<(Vec<Corner>, Vec<u32>)> = gains
             .zip(lcbs)
             .map(|(gains, lcbs)| {
                 let mut walk = Walk::new(actions);
                 let (mut flat, mut ends) = (Vec::new(), Vec::new());
-                let mut finite = true;
                 let gains = gains.chunks(LANES * actions);
                 for (gains, lcbs) in gains.zip(lcbs.chunks(LANES * actions)) {
                     walk.take(gains, lcbs);
-                    finite &= follow_envelopes(&mut walk);
+                    follow_envelopes(&mut walk);
                     for corners in &walk.corners[..gains.len() / actions] {
                         flat.extend_from_slice(corners);
                         ends.push(flat.len() as u32);
                     }
                 }
-                (flat, ends, finite)
+                (flat, ends)
             })
             .collect();
-        if !parts.iter().all(|part| part.2) {
-            coefficients.check(actions)?;
-        }
         let mut all = Self {
             flat: Vec::with_capacity(parts.iter().map(|part| part.0.len()).sum()),
             ends: vec![0],
         };
-        for (flat, ends, _) in parts {
+        for (flat, ends) in parts {
             let start = all.flat.len() as u32;
             all.flat.extend(flat);
             all.ends.extend(ends.iter().map(|end| start + end));
         }
-        Ok(all)
+        all
+    }
+
+    /// The corners of a chunk of single contexts, one context after the other.
+    pub fn for_chunk(actions: usize, chunk: &Chunk, mut take: impl FnMut(&Corner)) {
+        let mut walk = Walk::new(actions);
+        for first in (0..chunk.apart()).step_by(LANES) {
+            walk.take_by_action(chunk, first);
+            follow_envelopes(&mut walk);
+            walk.corners.iter().flatten().for_each(&mut take);
+        }
     }
 
     /// The corners of an entry, in rising order of the gap.
@@ -110,20 +118,28 @@ impl Walk {
     }
 }
 
+impl Walk {
+    /// Takes neighbouring contexts of a chunk, which is filled up to more than [`LANES`].
+    fn take_by_action(&mut self, chunk: &Chunk, first: usize) {
+        for action in 0..self.actions {
+            let place = action * chunk.apart() + first;
+            self.gain[action].copy_from_slice(&chunk.gain()[place..place + LANES]);
+            self.lcb[action].copy_from_slice(&chunk.lcb()[place..place + LANES]);
+        }
+    }
+}
+
 /// Follows each envelope from gap 0, where the largest gain is largest, to the corner at which the next line takes over,
-/// and so on to the null action or a line that is flat. Returns whether all numbers seem finite: comparisons drop those
-/// that are not, the sum of all gain * lcb does not.
+/// and so on to the null action or a line that is flat.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq",
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-fn follow_envelopes(walk: &mut Walk) -> bool {
+fn follow_envelopes(walk: &mut Walk) {
     let (mut gain, mut lcb) = ([0.0; LANES], [0.0; LANES]);
-    let mut all = [0.0; LANES];
     for (gains, lcbs) in walk.gain.iter().zip(&walk.lcb) {
         for i in 0..LANES {
-            all[i] += gains[i] * lcbs[i];
             let better = gains[i] > gain[i];
             gain[i] = if better { gains[i] } else { gain[i] };
             lcb[i] = if better { lcbs[i] } else { lcb[i] };
@@ -168,5 +184,4 @@ fn follow_envelopes(walk: &mut Walk) -> bool {
             });
         }
     }
-    all.iter().all(|sum: &f64| sum.is_finite())
 }

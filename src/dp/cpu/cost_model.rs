@@ -5,7 +5,7 @@ use super::Strategy;
 use super::induction::Setting;
 use super::terms::padded;
 use super::theta_index::ThetaIndex;
-use crate::dp::{Precision, WeightedEntries};
+use crate::dp::{Precision, StepContexts};
 
 /// One candidate of the dense solver in 64 bits, and one context more.
 const CANDIDATE: f64 = 0.105;
@@ -33,9 +33,7 @@ const MARGIN: f64 = 0.8;
 /// Whether a problem is so small that the dense solver is taken without a look at the others.
 pub(super) fn is_small(setting: Setting) -> bool {
     let sample = setting.sample;
-    let contexts: usize = (0..sample.horizon())
-        .map(|h| sample.step(h).entries.len())
-        .sum();
+    let contexts: usize = (0..sample.horizon()).map(|h| sample.step(h).len()).sum();
     contexts * sample.actions() * (setting.budget_max as usize + 1) < SMALL
 }
 
@@ -84,7 +82,7 @@ fn envelopes(setting: Setting) -> f64 {
 }
 
 /// The reach and the contexts of every step.
-fn steps<'a>(setting: Setting<'a>) -> impl Iterator<Item = (usize, &'a WeightedEntries)> {
+fn steps<'a>(setting: Setting<'a>) -> impl Iterator<Item = (usize, StepContexts<'a>)> {
     let sample = setting.sample;
     (0..sample.horizon()).map(move |h| (setting.reach(h), sample.step(h)))
 }
@@ -97,7 +95,7 @@ fn dense_nanoseconds(setting: Setting, terms: Precision) -> f64 {
                 Precision::F64 => padded::<f64>(reach + 1) as f64,
                 Precision::F32 => padded::<f32>(reach + 1) as f64 / 2.0,
             };
-            list.entries.len() as f64 * (actions * width * CANDIDATE + CONTEXT)
+            list.len() as f64 * (actions * width * CANDIDATE + CONTEXT)
         })
         .sum()
 }
@@ -115,18 +113,18 @@ fn auction_nanoseconds(setting: Setting, index: &ThetaIndex) -> f64 {
 
 fn gap_nanoseconds(setting: Setting) -> f64 {
     let steps = steps(setting).map(|(reach, list)| {
-        let places = list.entries.len() as f64 * corners(setting) * search(reach);
+        let places = list.len() as f64 * corners(setting) * search(reach);
         places + reach as f64 * BUDGET
     });
     envelopes(setting) + steps.sum::<f64>()
 }
 
 fn shared_nanoseconds(setting: Setting) -> f64 {
-    let all = |list: &WeightedEntries| list.entries.len() as f64 * corners(setting);
-    let lists = setting.sample.lists().iter();
+    let all = |list: &StepContexts| list.len() as f64 * corners(setting);
+    let lists = (0..setting.sample.lists()).map(|list| setting.sample.list(list));
     let sorting: f64 = lists
-        .map(|list| all(list) * SORT_DOUBLING * (all(list) + 2.0).log2())
+        .map(|list| all(&list) * SORT_DOUBLING * (all(&list) + 2.0).log2())
         .sum();
-    let steps = steps(setting).map(|(reach, list)| reach as f64 * search(all(list) as usize));
+    let steps = steps(setting).map(|(reach, list)| reach as f64 * search(all(&list) as usize));
     envelopes(setting) + sorting + steps.sum::<f64>()
 }

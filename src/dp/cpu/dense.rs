@@ -13,17 +13,18 @@
 //! 2013 it is rounded twice, and values may differ in their last digits.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::induction::{Setting, backward_induction};
 use super::terms::{Gaps, Term, padded};
-use crate::dp::{Backend, BackendError, Precision, Problem, RawTable, WeightedEntries};
+use crate::dp::{
+    Backend, BackendError, Precision, Problem, RawTable, StepContexts, WeightedEntries,
+};
 
 /// Contexts per partial sum: their coefficients stay in cache while all budgets pass. Part of the result's bits; not to
 /// be tuned by machine.
-const CHUNK: usize = 256;
+pub(super) const CHUNK: usize = 256;
 
 /// Candidates in a step from which its chunks are spread over threads.
 const PARALLEL_FROM: usize = 1 << 18;
@@ -38,9 +39,8 @@ impl Backend for Dense {
     }
 
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
-        let tables = batch
-            .par_iter()
-            .map(|problem| solve(problem, Precision::F64));
+        let problems = batch.par_iter();
+        let tables = problems.map(|problem| solve(problem, Precision::F64));
         tables.collect()
     }
 }
@@ -63,73 +63,102 @@ pub(super) fn solve(problem: &Problem, terms: Precision) -> Result<RawTable, Bac
 
 fn solve_in<T: Term>(problem: &Problem) -> Result<RawTable, BackendError> {
     let sample = problem.sample;
-    let candidates = Candidates::<T> {
-        actions: sample.actions(),
-        gain: T::table(&problem.coefficients.gain),
-        lcb: T::table(&problem.coefficients.lcb),
-        cost_rows: sample.cost_rows(),
-        suspicious: AtomicBool::new(false),
-    };
+    let candidates = Candidates::<T>::of(problem);
     let mut gaps = Gaps::default();
     let mut partials = Vec::new();
-    let mut checked = vec![false; sample.lists().len()];
     let setting = Setting::of_problem(problem);
-    let table = backward_induction(setting, T::PRECISION, |h, next, sums| {
+    backward_induction(setting, T::PRECISION, |h, next, sums| {
         let width = padded::<T>(next.len());
         let gaps = gaps.fill(next, sample.distinct_costs(), width);
-        let check = !std::mem::replace(&mut checked[sample.list_of_step(h)], true);
         let contexts = sample.step(h);
-        sum_gains(&candidates, contexts, gaps, width, check, &mut partials);
+        let StepContexts { shared, singles } = &contexts;
+        let chunks = shared.entries.len().div_ceil(CHUNK);
+        let all = chunks + singles.len().div_ceil(CHUNK);
+        let work = contexts.len() * candidates.actions * width;
+        sum_chunks(all, width, work, &mut partials, |chunk, sums| {
+            if chunk < chunks {
+                candidates.sum_shared(shared, chunk, gaps, sums);
+            } else {
+                let first = singles.start + (chunk - chunks) * CHUNK;
+                let singles = first..(first + CHUNK).min(singles.end);
+                let entries: Vec<u32> = singles.map(|entry| entry as u32).collect();
+                candidates.sum_gains(&entries, &[1.0; CHUNK][..entries.len()], gaps, sums);
+            }
+            Ok(())
+        })?;
         sums.copy_from_slice(&partials[..sums.len()]);
-    });
-    if candidates.suspicious.into_inner() {
-        problem.coefficients.check(sample.actions())?;
-    }
-    Ok(table)
+        Ok(())
+    })
 }
 
 /// The coefficients of all (entry, action).
-struct Candidates<'a, T: Term> {
+pub(super) struct Candidates<'a, T: Term> {
     actions: usize,
     gain: Cow<'a, [T]>,
     lcb: Cow<'a, [T]>,
     cost_rows: &'a [u32],
-    /// Whether some numbers seem not to be finite. Comparisons drop those; the sum of all gain * lcb does not.
-    suspicious: AtomicBool,
+    single_cost_rows: &'a [u32],
 }
 
-/// Sums over the contexts of a step for `width` budgets, at the front of `partials`.
-fn sum_gains<T: Term>(
-    candidates: &Candidates<T>,
-    contexts: &WeightedEntries,
-    gaps: &[T],
-    width: usize,
-    check: bool,
-    partials: &mut Vec<f64>,
-) {
-    let chunks = contexts.entries.len().div_ceil(CHUNK).max(1);
-    partials.clear();
-    partials.resize(chunks * width, 0.0);
-    let sum_chunk = |(chunk, sums): (usize, &mut [f64])| {
+impl<'a, T: Term> Candidates<'a, T> {
+    pub fn of(problem: &Problem<'a>) -> Self {
+        Self {
+            actions: problem.sample.actions(),
+            gain: T::table(&problem.coefficients.gain),
+            lcb: T::table(&problem.coefficients.lcb),
+            cost_rows: problem.sample.cost_rows(),
+            single_cost_rows: problem.sample.single_cost_rows(),
+        }
+    }
+
+    /// Adds up the gains of a chunk of a step's shared contexts.
+    pub fn sum_shared(
+        &self,
+        contexts: &WeightedEntries,
+        chunk: usize,
+        gaps: &[T],
+        sums: &mut [f64],
+    ) {
         let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(contexts.entries.len());
-        let entries = contexts.entries[range.clone()].chunks(T::CONTEXTS_PER_SUM);
-        let weights = contexts.weights[range].chunks(T::CONTEXTS_PER_SUM);
-        let mut part = vec![T::zeroed(); width];
+        let (entries, weights) = (&contexts.entries[range.clone()], &contexts.weights[range]);
+        self.sum_gains(entries, weights, gaps, sums);
+    }
+
+    fn sum_gains(&self, entries: &[u32], weights: &[f64], gaps: &[T], sums: &mut [f64]) {
+        let entries = entries.chunks(T::CONTEXTS_PER_SUM);
+        let weights = weights.chunks(T::CONTEXTS_PER_SUM);
+        let mut part = vec![T::zeroed(); sums.len()];
         for (entries, weights) in entries.zip(weights) {
             part.fill(T::zeroed());
-            add_gains(candidates, entries, weights, gaps, check, &mut part);
+            add_gains(self, entries, weights, gaps, &mut part);
             for (sum, part) in sums.iter_mut().zip(&part) {
                 *sum += part.wide();
             }
         }
+    }
+}
+
+/// Partial sums of `width` budgets, chunk by chunk, on several threads where that is worth it; their sum, in the order of
+/// the chunks, is at the front of `partials` in the end.
+pub(super) fn sum_chunks(
+    chunks: usize,
+    width: usize,
+    work: usize,
+    partials: &mut Vec<f64>,
+    sum_chunk: impl Fn(usize, &mut [f64]) -> Result<(), BackendError> + Sync,
+) -> Result<(), BackendError> {
+    partials.clear();
+    partials.resize(chunks.max(1) * width, 0.0);
+    let sum_chunk = |(chunk, sums): (usize, &mut [f64])| match chunk < chunks {
+        true => sum_chunk(chunk, sums),
+        false => Ok(()),
     };
-    let work = contexts.entries.len() * candidates.actions * width;
     if chunks > 1 && work >= PARALLEL_FROM {
         let parts = partials.par_chunks_exact_mut(width);
-        parts.enumerate().for_each(sum_chunk);
+        parts.enumerate().try_for_each(sum_chunk)?;
     } else {
-        let parts = partials.chunks_exact_mut(width);
-        parts.enumerate().for_each(sum_chunk);
+        let mut parts = partials.chunks_exact_mut(width).enumerate();
+        parts.try_for_each(sum_chunk)?;
     }
     let (total, others) = partials.split_at_mut(width);
     for partial in others.chunks_exact(width) {
@@ -137,6 +166,7 @@ fn sum_gains<T: Term>(
             *sum += part;
         }
     }
+    Ok(())
 }
 
 /// Adds the gains of some contexts, for all budgets: in tiles that fit the vector registers, the widest first.
@@ -150,14 +180,13 @@ fn add_gains<T: Term>(
     entries: &[u32],
     weights: &[f64],
     gaps: &[T],
-    check: bool,
     sums: &mut [T],
 ) {
     // Without the instruction, fused arithmetic would be a slow call.
     if multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
-        add_tiles::<T, true>(candidates, entries, weights, gaps, check, sums);
+        add_tiles::<T, true>(candidates, entries, weights, gaps, sums);
     } else {
-        add_tiles::<T, false>(candidates, entries, weights, gaps, check, sums);
+        add_tiles::<T, false>(candidates, entries, weights, gaps, sums);
     }
 }
 
@@ -167,90 +196,66 @@ fn add_tiles<T: Term, const FUSED: bool>(
     entries: &[u32],
     weights: &[f64],
     gaps: &[T],
-    check: bool,
     sums: &mut [T],
 ) {
-    let tile = Tiles {
-        candidates,
-        entries,
-        weights,
-        width: sums.len(),
-    };
+    let width = sums.len();
     let widest = 256 / size_of::<T>();
     let mut first = 0;
-    while first < tile.width {
-        let (gaps, sums) = (&gaps[first..], &mut sums[first..]);
-        // Every context is checked once, with its first budgets.
-        let check = check && first == 0;
-        first += match (sums.len().min(widest), check) {
-            (64.., false) => tile.add::<64, FUSED, false>(gaps, sums),
-            (32.., false) => tile.add::<32, FUSED, false>(gaps, sums),
-            (16.., false) => tile.add::<16, FUSED, false>(gaps, sums),
-            (_, false) => tile.add::<8, FUSED, false>(gaps, sums),
-            (64.., true) => tile.add::<64, FUSED, true>(gaps, sums),
-            (32.., true) => tile.add::<32, FUSED, true>(gaps, sums),
-            (16.., true) => tile.add::<16, FUSED, true>(gaps, sums),
-            (_, true) => tile.add::<8, FUSED, true>(gaps, sums),
+    while first < width {
+        let gaps = &gaps[first..];
+        let left = (width - first).min(widest);
+        let sums = &mut sums[first..];
+        first += match left {
+            64.. => add_tile::<T, 64, FUSED>(candidates, entries, weights, gaps, width, sums),
+            32.. => add_tile::<T, 32, FUSED>(candidates, entries, weights, gaps, width, sums),
+            16.. => add_tile::<T, 16, FUSED>(candidates, entries, weights, gaps, width, sums),
+            _ => add_tile::<T, 8, FUSED>(candidates, entries, weights, gaps, width, sums),
         };
     }
 }
 
-/// Some contexts and all their actions.
-struct Tiles<'a, T: Term> {
-    candidates: &'a Candidates<'a, T>,
-    entries: &'a [u32],
-    weights: &'a [f64],
+/// The inner loops: one tile of budgets, some contexts, all actions. Returns the size of the tile.
+#[inline(always)]
+fn add_tile<T: Term, const TILE: usize, const FUSED: bool>(
+    candidates: &Candidates<T>,
+    entries: &[u32],
+    weights: &[f64],
+    gaps: &[T],
     width: usize,
-}
-
-impl<T: Term> Tiles<'_, T> {
-    /// The inner loops: one tile of budgets. Returns the size of the tile.
-    #[inline(always)]
-    fn add<const TILE: usize, const FUSED: bool, const CHECK: bool>(
-        &self,
-        gaps: &[T],
-        sums: &mut [T],
-    ) -> usize {
-        let candidates = self.candidates;
-        let actions = candidates.actions;
-        let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
-        let mut all = T::zeroed();
-        for (&entry, &weight) in self.entries.iter().zip(self.weights) {
-            let pairs = entry as usize * actions..(entry as usize + 1) * actions;
-            let mut best = [T::zeroed(); TILE];
-            for ((&gain, &lcb), &cost_row) in candidates.gain[pairs.clone()]
-                .iter()
-                .zip(&candidates.lcb[pairs.clone()])
-                .zip(&candidates.cost_rows[pairs])
-            {
-                let start = cost_row as usize * self.width;
-                let gaps: &[T; TILE] = gaps[start..start + TILE]
-                    .try_into()
-                    .expect("tiles are whole");
-                let value = |gap: T| {
-                    if FUSED {
-                        lcb.fused(gap, gain)
-                    } else {
-                        gain - lcb * gap
-                    }
+    sums: &mut [T],
+) -> usize {
+    let actions = candidates.actions;
+    let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
+    for (&entry, &weight) in entries.iter().zip(weights) {
+        let pairs = entry as usize * actions..(entry as usize + 1) * actions;
+        let cost_rows = match candidates.cost_rows.get(pairs.clone()) {
+            Some(cost_rows) => cost_rows,
+            None => candidates.single_cost_rows,
+        };
+        let mut best = [T::zeroed(); TILE];
+        for ((&gain, &lcb), &cost_row) in candidates.gain[pairs.clone()]
+            .iter()
+            .zip(&candidates.lcb[pairs])
+            .zip(cost_rows)
+        {
+            let start = cost_row as usize * width;
+            let gaps: &[T; TILE] = gaps[start..start + TILE]
+                .try_into()
+                .expect("tiles are whole");
+            for (best, gap) in best.iter_mut().zip(gaps) {
+                // An infinite gap with lcb = 0 gives NaN, which this comparison drops.
+                let value = if FUSED {
+                    lcb.fused(*gap, gain)
+                } else {
+                    gain - lcb * *gap
                 };
-                for (best, gap) in best.iter_mut().zip(gaps) {
-                    // An infinite gap with lcb = 0 gives NaN, which this comparison drops.
-                    let value = value(*gap);
-                    *best = if value > *best { value } else { *best };
-                }
-                if CHECK {
-                    all += gain * lcb;
-                }
-            }
-            let weight = T::of(weight);
-            for (sum, best) in sums.iter_mut().zip(best) {
-                *sum += weight * best;
+                *best = if value > *best { value } else { *best };
             }
         }
-        if CHECK && !all.wide().is_finite() {
-            candidates.suspicious.store(true, Ordering::Relaxed);
+        let weight = T::of(weight);
+        for (sum, best) in sums.iter_mut().zip(best) {
+            *sum += weight * best;
         }
-        TILE
     }
+    TILE
 }

@@ -4,10 +4,11 @@
 
 use rayon::prelude::*;
 
-use super::corners::Corners;
+use super::corners::{Corner, Corners};
 use super::exact_sum::ExactSum;
 use super::induction::{Setting, backward_induction};
-use crate::dp::{BackendError, Precision, Problem, RawTable};
+use super::singles::{Chunk, Posed};
+use crate::dp::{BackendError, Precision, RawTable, StepContexts};
 
 /// Contexts per partial sum. Part of the result's bits; not to be tuned by machine.
 const CHUNK: usize = 2048;
@@ -16,21 +17,39 @@ const CHUNK: usize = 2048;
 type Bucket = [f64; 2];
 
 /// The table of a problem whose actions all cost 1.
-pub(super) fn solve(problem: &Problem) -> Result<RawTable, BackendError> {
-    let corners = Corners::of(problem)?;
-    let setting = Setting::of_problem(problem);
-    let table = backward_induction(setting, Precision::F64, |h, next, sums| {
+pub(super) fn solve(posed: &Posed) -> Result<RawTable, BackendError> {
+    let sample = posed.sample();
+    let corners = Corners::of_shared(&posed.problem);
+    let setting = Setting::of_problem(&posed.problem);
+    backward_induction(setting, Precision::F64, |h, next, sums| {
         let gaps = SortedGaps::of(next);
-        let contexts = problem.sample.step(h);
-        let entries = contexts.entries.par_chunks(CHUNK);
-        let weights = contexts.weights.par_chunks(CHUNK);
-        let parts: Vec<Vec<Bucket>> = entries
+        let StepContexts { shared, singles } = sample.step(h);
+        let entries = shared.entries.par_chunks(CHUNK);
+        let weights = shared.weights.par_chunks(CHUNK);
+        let mut parts: Vec<Vec<Bucket>> = entries
             .zip(weights)
             .map(|(entries, weights)| gaps.sort_corners(&corners, entries, weights))
             .collect();
+        let chunks = 0..singles.len().div_ceil(CHUNK);
+        let sort_singles = |chunk: &mut Chunk, number: usize| {
+            let first = singles.start + number * CHUNK;
+            let entries = first..(first + CHUNK).min(singles.end);
+            let mut buckets = gaps.buckets();
+            posed.with_chunk(entries, chunk, |chunk| {
+                Corners::for_chunk(sample.actions(), chunk, |corner| {
+                    gaps.sort_corner(corner, 1.0, &mut buckets);
+                });
+            })?;
+            Ok(buckets)
+        };
+        let of_singles: Result<Vec<Vec<Bucket>>, BackendError> = chunks
+            .into_par_iter()
+            .map_init(Chunk::default, sort_singles)
+            .collect();
+        parts.extend(of_singles?);
         gaps.running_sums(&parts, sums);
-    });
-    Ok(table)
+        Ok(())
+    })
 }
 
 /// The gaps of budgets 1, 2, ... in falling order. (Where values are concave they are so already, but bounds need not
@@ -53,16 +72,25 @@ impl SortedGaps {
 
     /// Bucket k holds the corners that count from gap number k on. The corners beyond all gaps are left out.
     fn sort_corners(&self, corners: &Corners, entries: &[u32], weights: &[f64]) -> Vec<Bucket> {
-        let mut buckets = vec![[0.0; 2]; self.gaps.len() + 1];
+        let mut buckets = self.buckets();
         for (&entry, weight) in entries.iter().zip(weights) {
             for corner in corners.of_entry(entry) {
-                let first = self.gaps.partition_point(|gap| *gap >= corner.gap);
-                let bucket = &mut buckets[first];
-                bucket[0] += weight * corner.gain;
-                bucket[1] += weight * corner.lcb;
+                self.sort_corner(corner, *weight, &mut buckets);
             }
         }
         buckets
+    }
+
+    fn buckets(&self) -> Vec<Bucket> {
+        vec![[0.0; 2]; self.gaps.len() + 1]
+    }
+
+    #[inline]
+    fn sort_corner(&self, corner: &Corner, weight: f64, buckets: &mut [Bucket]) {
+        let first = self.gaps.partition_point(|gap| *gap >= corner.gap);
+        let bucket = &mut buckets[first];
+        bucket[0] += weight * corner.gain;
+        bucket[1] += weight * corner.lcb;
     }
 
     /// sum of w (gain - lcb gap) for every budget.

@@ -1,6 +1,6 @@
 //! Algorithm 2's backward induction over steps; the sum over contexts is left to a strategy.
 
-use crate::dp::{ContextSample, PlanRequest, Precision, Problem, RawTable};
+use crate::dp::{BackendError, ContextSample, PlanRequest, Precision, Problem, RawTable};
 
 /// What every strategy needs of a problem.
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +49,8 @@ impl<'a> Setting<'a> {
 pub(super) fn backward_induction(
     setting: Setting,
     precision: Precision,
-    mut sum_gains: impl FnMut(usize, &[f64], &mut [f64]),
-) -> RawTable {
+    mut sum_gains: impl FnMut(usize, &[f64], &mut [f64]) -> Result<(), BackendError>,
+) -> Result<RawTable, BackendError> {
     let horizon = setting.sample.horizon();
     let mut table = RawTable::zeros(
         horizon,
@@ -65,7 +65,7 @@ pub(super) fn backward_induction(
         let reach = setting.reach(h);
         sums.clear();
         sums.resize(reach + 1, 0.0);
-        sum_gains(h, &next[..=reach], &mut sums);
+        sum_gains(h, &next[..=reach], &mut sums)?;
         let row = table.row_mut(h);
         let mut previous = 0.0;
         for b in 0..=reach {
@@ -87,5 +87,5 @@ pub(super) fn backward_induction(
         // Sums of positive terms: 64-bit rounding is relative to the largest of them.
         table.reward = next.last().copied().unwrap_or(0.0);
     }
-    table
+    Ok(table)
 }

@@ -10,17 +10,18 @@ use crate::dp::{BackendError, Precision, Problem, RawTable, WeightedEntries};
 
 /// The table of a problem whose actions all cost 1.
 pub(super) fn solve(problem: &Problem) -> Result<RawTable, BackendError> {
-    let corners = Corners::of(problem)?;
-    let lists = problem.sample.lists().iter();
+    let corners = Corners::of_shared(problem);
+    // Lists that serve several steps have no single contexts.
+    let lists = (0..problem.sample.lists()).map(|list| problem.sample.list(list).shared);
     let gains: Vec<GainOfGap> = lists.map(|list| GainOfGap::of(list, &corners)).collect();
     let setting = Setting::of_problem(problem);
-    let table = backward_induction(setting, Precision::F64, |h, next, sums| {
+    backward_induction(setting, Precision::F64, |h, next, sums| {
         let gain = &gains[problem.sample.list_of_step(h)];
         for b in 1..sums.len() {
             sums[b] = gain.at(next[b] - next[b - 1]);
         }
-    });
-    Ok(table)
+        Ok(())
+    })
 }
 
 /// sum_s w_s max(0, max_a (gain - lcb g)) as a function of g.

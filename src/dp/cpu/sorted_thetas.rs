@@ -6,7 +6,7 @@
 //! the order or the portions it came in.
 
 /// One theta in so many begins a block.
-const PER_BLOCK: u64 = 128;
+const PER_BLOCK: u64 = 256;
 
 /// Pending values are inserted one by one up to this share of those in place; more are sorted together with them.
 const REBUILD_SHARE: usize = 16;
@@ -15,6 +15,7 @@ const REBUILD_SHARE: usize = 16;
 #[derive(Debug, Clone)]
 pub(super) struct SortedThetas {
     origin: f64,
+    largest: f64,
     count: usize,
     /// The smallest theta of each block but the first, which holds what lies below them all.
     firsts: Vec<f64>,
@@ -29,7 +30,6 @@ struct Block {
     weights: Vec<f64>,
     above: Vec<Above>,
     later: Above,
-    changed: bool,
 }
 
 /// What lies above a value x: sum of w and sum of w (theta - origin).
@@ -64,6 +64,7 @@ impl SortedThetas {
     pub fn new(origin: f64) -> Self {
         Self {
             origin,
+            largest: origin,
             count: 0,
             firsts: Vec::new(),
             blocks: vec![Block::empty()],
@@ -79,6 +80,7 @@ impl SortedThetas {
     /// Adds weight to a theta; [`SortedThetas::update`] puts it in place.
     pub fn push(&mut self, theta: f64, weight: f64) {
         if theta > self.origin {
+            self.largest = self.largest.max(theta);
             self.pending.push((theta, weight));
         }
     }
@@ -97,9 +99,6 @@ impl SortedThetas {
         }
         let mut later = Above::default();
         for block in self.blocks.iter_mut().rev() {
-            if std::mem::take(&mut block.changed) {
-                block.add_up(self.origin);
-            }
             block.later = later;
             later = later.plus(block.above[0]);
         }
@@ -133,35 +132,44 @@ impl SortedThetas {
             block.weights.push(weight);
         }
         self.blocks.push(block);
+        let origin = self.origin;
+        self.blocks
+            .iter_mut()
+            .for_each(|block| block.add_up(origin));
     }
 
     fn insert(&mut self, theta: f64, weight: f64) {
         let number = self.firsts.partition_point(|first| *first <= theta);
         let block = &mut self.blocks[number];
-        block.changed = true;
         let place = block.thetas.partition_point(|t| *t < theta);
         if block.thetas.get(place) == Some(&theta) {
             block.weights[place] += weight;
-            return;
+        } else {
+            self.count += 1;
+            block.thetas.insert(place, theta);
+            block.weights.insert(place, weight);
+            if begins_block(theta) {
+                let mut upper = Block {
+                    thetas: block.thetas.split_off(place),
+                    weights: block.weights.split_off(place),
+                    ..Block::empty()
+                };
+                upper.add_up(self.origin);
+                self.firsts.insert(number, theta);
+                self.blocks.insert(number + 1, upper);
+            }
         }
-        self.count += 1;
-        block.thetas.insert(place, theta);
-        block.weights.insert(place, weight);
-        if begins_block(theta) {
-            let upper = Block {
-                thetas: block.thetas.split_off(place),
-                weights: block.weights.split_off(place),
-                ..Block::empty()
-            };
-            self.firsts.insert(number, theta);
-            self.blocks.insert(number + 1, upper);
-        }
+        self.blocks[number].add_up(self.origin);
     }
 
     /// Sums over the thetas whose distance from the origin exceeds `distance`.
     #[inline]
     pub fn above(&self, distance: f64) -> Above {
         let x = self.origin + distance;
+        // The steepest bids often meet beyond all thetas.
+        if x >= self.largest {
+            return Above::default();
+        }
         let number = self.firsts.partition_point(|first| *first <= x);
         let block = &self.blocks[number];
         let place = block.thetas.partition_point(|theta| *theta <= x);
@@ -176,7 +184,6 @@ impl Block {
             weights: Vec::new(),
             above: vec![Above::default()],
             later: Above::default(),
-            changed: true,
         }
     }
 
@@ -249,7 +256,7 @@ mod tests {
                 portion.iter().for_each(|theta| sorted.push(*theta, 1.0));
                 sorted.update();
             }
-            assert!(sorted.blocks.len() > 20, "{}", sorted.blocks.len());
+            assert!(sorted.blocks.len() > 10, "{}", sorted.blocks.len());
             corners.iter().map(|x| sorted.above(*x)).collect()
         };
         let at_once = sums(&thetas, 5000);

@@ -62,9 +62,7 @@ impl Strategy {
             Self::Dense => true,
             Self::AuctionEnvelope => sample.bids().is_some(),
             Self::GapEnvelope => sample.has_unit_cost(),
-            Self::SharedEnvelope => {
-                sample.has_unit_cost() && sample.lists().len() < sample.horizon()
-            }
+            Self::SharedEnvelope => sample.has_unit_cost() && sample.lists() < sample.horizon(),
         }
     }
 }

@@ -80,6 +80,26 @@ impl Term for f32 {
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
+/// Numbers that start on a cache line.
+#[derive(Debug, Default)]
+pub(super) struct Lines(Vec<Line>);
+
+impl Lines {
+    /// Makes room for whole cache lines of numbers.
+    pub fn resize(&mut self, numbers: usize) {
+        let lines = (numbers * size_of::<f64>()).div_ceil(size_of::<Line>());
+        self.0.resize(lines, Line([0; 64]));
+    }
+
+    pub fn as_slice(&self) -> &[f64] {
+        bytemuck::cast_slice(&self.0)
+    }
+
+    pub fn as_mut_slice(&mut self) -> &mut [f64] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
 /// One row of gaps per distinct cost, every row starting on a cache line.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {

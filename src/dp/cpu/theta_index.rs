@@ -16,8 +16,12 @@ const KEPT_BATCHES: u64 = 64;
 #[derive(Debug, Clone)]
 pub(super) struct ThetaIndex {
     lists: Vec<SortedThetas>,
-    /// Arrivals of the sample that are in it.
+    /// Entries and arrivals of the sample that are in it, and contexts with weights of their own.
+    entries: usize,
     arrivals: usize,
+    weighted: usize,
+    /// Single contexts that are in it, list by list.
+    singles: Vec<usize>,
     /// The batch that last needed it.
     used: u64,
 }
@@ -27,23 +31,35 @@ impl ThetaIndex {
     fn new() -> Self {
         Self {
             lists: Vec::new(),
+            entries: 0,
             arrivals: 0,
+            weighted: 0,
+            singles: Vec::new(),
             used: 0,
         }
+    }
+
+    fn is_up_to_date(&self, sample: &ContextSample) -> bool {
+        self.entries == sample.len()
+            && self.arrivals == sample.arrivals().len()
+            && self.weighted == sample.weighted()
     }
 
     /// Adds what the sample has and the index has not.
     fn update(&mut self, sample: &ContextSample) {
         let theta = |entry: u32| sample.context(entry as usize).features[0];
-        if self.lists.is_empty() {
+        if self.lists.is_empty() || self.weighted != sample.weighted() {
+            self.lists.clear();
             let bids = sample.bids().unwrap_or(&[]).iter().copied();
             let origin = bids.fold(f64::INFINITY, f64::min);
-            for list in sample.lists() {
+            self.singles.clear();
+            for list in (0..sample.lists()).map(|list| sample.list(list).shared) {
                 let mut thetas = SortedThetas::new(origin);
                 for (&entry, &weight) in list.entries.iter().zip(&list.weights) {
                     thetas.push(theta(entry), weight);
                 }
                 self.lists.push(thetas);
+                self.singles.push(0);
             }
         } else {
             for arrival in &sample.arrivals()[self.arrivals..] {
@@ -51,8 +67,16 @@ impl ThetaIndex {
                 self.lists[list].push(theta(arrival.entry), 1.0);
             }
         }
-        self.lists.iter_mut().for_each(SortedThetas::update);
+        for (list, (thetas, known)) in self.lists.iter_mut().zip(&mut self.singles).enumerate() {
+            let singles = sample.list(list).singles;
+            let new = sample.features_of(singles.start + *known..singles.end);
+            new.iter().for_each(|theta| thetas.push(*theta, 1.0));
+            *known = singles.len();
+            thetas.update();
+        }
+        self.entries = sample.len();
         self.arrivals = sample.arrivals().len();
+        self.weighted = sample.weighted();
     }
 
     /// The thetas of a step of the sample.
@@ -76,7 +100,7 @@ impl ThetaIndices {
         for sample in samples {
             let id = sample.id();
             match self.by_sample.get_mut(&id) {
-                Some(index) if index.arrivals == sample.arrivals().len() => index.used = self.batch,
+                Some(index) if index.is_up_to_date(sample) => index.used = self.batch,
                 _ if outdated.contains_key(&id) => {}
                 _ => {
                     let index = self.by_sample.remove(&id);
@@ -101,6 +125,6 @@ impl ThetaIndices {
     /// The index of a sample, where it is up to date.
     pub fn of(&self, sample: &ContextSample) -> Option<&ThetaIndex> {
         let index = self.by_sample.get(&sample.id());
-        index.filter(|index| index.arrivals == sample.arrivals().len())
+        index.filter(|index| index.is_up_to_date(sample))
     }
 }

@@ -44,6 +44,10 @@ impl Backend for Gpu {
         blocking::run(self.device.handle(), self.plan_async(requests))
     }
 
+    fn takes_rows_at_once(&self) -> bool {
+        true
+    }
+
     fn report(&self) -> Report {
         let precision = if self.f64 {
             Precision::F64
@@ -56,6 +60,7 @@ impl Backend for Gpu {
             adapter: Some(self.adapter.name.clone()),
             driver: Some(self.adapter.driver.clone()),
             traffic: Some(self.traffic),
+            bounds_on_cpu: self.bounds_on_cpu.clone(),
             strategies: Vec::new(),
         }
     }

@@ -36,11 +36,15 @@ pub enum Slot {
     Sources,
     /// Fitted parameters.
     Parameters,
+    /// Features of single contexts that stay on the adapter.
+    Singles,
+    /// Words to write into them.
+    SingleWords,
 }
 
 impl Slot {
     /// Number of slots.
-    pub const COUNT: usize = Self::Parameters as usize + 1;
+    pub const COUNT: usize = Self::SingleWords as usize + 1;
 
     /// The slots bound by the bellman shaders.
     pub const BELLMAN: [Self; 8] = [
@@ -95,6 +99,7 @@ fn uses(shader: Shader) -> &'static [Use] {
         Shader::Bellman(_) => &[
             Uniform, Read, Read, MovingRead, MovingRead, MovingRead, Write, Write,
         ],
+        Shader::Plan { .. } => &[Uniform, Read, Read, MovingRead, Read, Read, Write, Write],
         Shader::Append { .. } => &[Read, Write],
         Shader::Bounds { .. } => &[Read, Read, Read, Write],
     }

@@ -53,7 +53,7 @@ pub struct Cut {
 }
 
 /// Pieces that keep the adapter busy, each with several contexts for every thread, and short enough to be finished.
-fn pieces(kernel: Kernel, limits: &Limits, others: u64, contexts: u64, actions: u64) -> u64 {
+pub fn pieces(kernel: Kernel, limits: &Limits, others: u64, contexts: u64, actions: u64) -> u64 {
     let busy = u64::from(limits.busy_workgroups) / others.max(1);
     let worthwhile = contexts / u64::from(kernel.threads() * 8);
     let iterations = contexts * kernel.iterations_per_context(actions as u32);
@@ -119,11 +119,7 @@ impl Cut {
         let sum_stride = tiles * tile;
         let half = group.len() as u64 * windows * pieces * sum_stride;
         let sums = 2 * half * kernel.sum_bytes() as u64;
-        if sums > limits.binding_bytes {
-            let reduce = "the budget or the number of context rows";
-            let limit = limits.binding_bytes;
-            return Err(too_large("the partial sums", sums, limit, reduce));
-        }
+        check_sums(sums, limits)?;
         // From here on everything fits a binding, and so 32 bits.
         let mut cut = Self {
             kernel,
@@ -153,6 +149,18 @@ impl Cut {
         }
         cut.table_values = u64::from(place.first_value);
         Ok(cut)
+    }
+
+    /// Makes room for the partial sums of so many pieces per step.
+    pub fn reserve_pieces(&mut self, pieces: u64, limits: &Limits) -> Result<(), BackendError> {
+        let per_problem = pieces * u64::from(self.sum_stride);
+        let half = self.places.len() as u64 * per_problem;
+        check_sums(2 * half * self.kernel.sum_bytes() as u64, limits)?;
+        self.half = half as u32;
+        for (i, place) in self.places.iter_mut().enumerate() {
+            place.first_sum = (i as u64 * per_problem) as u32;
+        }
+        Ok(())
     }
 
     /// Number of windows; more than one only where bindings move.
@@ -190,6 +198,15 @@ impl Cut {
     pub fn sum_bytes(&self) -> u64 {
         2 * u64::from(self.half) * self.kernel.sum_bytes() as u64
     }
+}
+
+fn check_sums(sums: u64, limits: &Limits) -> Result<(), BackendError> {
+    if sums > limits.binding_bytes {
+        let reduce = "the budget or the number of context rows";
+        let limit = limits.binding_bytes;
+        return Err(too_large("the partial sums", sums, limit, reduce));
+    }
+    Ok(())
 }
 
 /// Refuses buffers larger than the adapter's, and places in them that the 32 bits of a dynamic offset cannot tell.

@@ -205,6 +205,13 @@ impl Device {
         }
     }
 
+    /// Writes to a buffer from a byte on.
+    pub fn write_at(&self, slot: Slot, offset: u64, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.queue.write_buffer(self.buffer(slot), offset, bytes);
+        }
+    }
+
     /// Binds parts of buffers for a shader that has been compiled.
     pub fn bind(&self, shader: Shader, parts: &[Part]) -> BindGroup {
         let entry = |(binding, part): (usize, &Part)| BindGroupEntry {

@@ -46,7 +46,7 @@ impl FixedPoint {
     /// Refuses gains that 32-bit floats would confuse with infeasible actions.
     pub fn check(&self, gains: &[f64]) -> Result<(), BackendError> {
         let limit = GAIN_LIMIT * self.reward;
-        match gains.iter().find(|gain| gain.abs() > limit) {
+        match gains.iter().find(|g| g.is_nan() || g.abs() > limit) {
             None => Ok(()),
             Some(&found) => Err(BackendError::Magnitude {
                 what: "a gain".into(),

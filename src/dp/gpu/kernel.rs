@@ -14,6 +14,10 @@ const NARROW_ACTIONS: usize = 255;
 /// What the bellman shaders share, and the 32-bit ones besides.
 const PRELUDE: &str = include_str!("../../../shaders/prelude.wgsl");
 const FIXED_POINT: &str = include_str!("../../../shaders/fixed_point.wgsl");
+/// What shaders of tables share, those with gaps in registers, and those that evaluate bounds.
+const TABLES: &str = include_str!("../../../shaders/tables.wgsl");
+const NARROW: &str = include_str!("../../../shaders/narrow.wgsl");
+const ELLIPSOID: &str = include_str!("../../../shaders/ellipsoid.wgsl");
 
 /// A shader with its constants: what a pipeline is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,19 +61,35 @@ pub enum Shader {
         actions: u32,
         /// Features of a context.
         dimension: u32,
+        /// Whether a source has its bonus inside the link.
+        inside: bool,
         /// Contexts that one thread takes.
         contexts: u32,
         /// Threads in a workgroup.
         threads: u32,
     },
+    /// `plan.wgsl`: a step of Optimistic-DP over single contexts, with bounds from fitted parameters.
+    Plan {
+        /// Its tiles, costs and threads.
+        kernel: Kernel,
+        /// Non-null actions.
+        actions: u32,
+        /// Features of a context.
+        dimension: u32,
+        /// Whether a source has its bonus inside the link.
+        inside: bool,
+        /// Whether rewards depend on theta.
+        auction: bool,
+    },
 }
 
 impl Shader {
     /// The bounds shader of an instance, where its loops are short enough to be unrolled.
-    pub fn bounds(actions: usize, dimension: usize, contexts: u32) -> Option<Self> {
+    pub fn bounds(actions: usize, dimension: usize, inside: bool, contexts: u32) -> Option<Self> {
         (actions <= 64 && dimension <= 16).then_some(Self::Bounds {
             actions: actions as u32,
             dimension: dimension as u32,
+            inside,
             contexts,
             threads: 64,
         })
@@ -80,6 +100,7 @@ impl Shader {
         match self {
             Self::Bellman(kernel) => kernel.entry_point(),
             Self::Append { .. } => "append",
+            Self::Plan { .. } => "plan",
             Self::Bounds { .. } => "bounds",
         }
     }
@@ -96,12 +117,30 @@ impl Shader {
             Self::Bounds {
                 actions,
                 dimension,
+                inside,
                 contexts,
                 threads,
             } => {
                 let text = include_str!("../../../shaders/bounds.wgsl");
+                let text = &[ELLIPSOID, text].join("\n");
                 let text = set(&set(text, "ACTIONS", actions), "DIMENSION", dimension);
+                let text = set(&text, "INSIDE", u32::from(inside));
                 set(&set(&text, "THREADS", threads), "CONTEXTS", contexts)
+            }
+            Self::Plan {
+                kernel,
+                actions,
+                dimension,
+                inside,
+                auction,
+            } => {
+                let text = include_str!("../../../shaders/plan.wgsl");
+                let text = [PRELUDE, FIXED_POINT, NARROW, ELLIPSOID, text].join("\n");
+                let text = set(&text, "TILE_VECTORS", kernel.tile() / 4);
+                let text = set(&set(&text, "COSTS", kernel.costs()), "ACTIONS", actions);
+                let text = set(&set(&text, "DIMENSION", dimension), "INSIDE", inside.into());
+                let text = set(&text, "AUCTION", auction.into());
+                set(&text, "THREADS", kernel.threads())
             }
         }
     }
@@ -109,7 +148,7 @@ impl Shader {
     /// Threads in a workgroup.
     pub fn threads(&self) -> u32 {
         match *self {
-            Self::Bellman(kernel) => kernel.threads(),
+            Self::Bellman(kernel) | Self::Plan { kernel, .. } => kernel.threads(),
             Self::Append { threads } | Self::Bounds { threads, .. } => threads,
         }
     }
@@ -122,8 +161,15 @@ impl Kernel {
             return Self::F64 { threads };
         }
         let widest = batch.iter().map(|p| p.budget_max + 1).max().unwrap_or(1);
-        let tile_vectors = if widest <= 8 { 2 } else { 8 };
         let costs = batch.iter().map(cost_max).max().unwrap_or(1);
+        // With several costs a tile of four vectors does as much per budget as one of eight with half the registers.
+        let most = if (2..=NARROW_COSTS).contains(&costs) {
+            4
+        } else {
+            8
+        };
+        let vectors = widest.div_ceil(4);
+        let tile_vectors = vectors.div_ceil(vectors.div_ceil(most)).max(2);
         let actions = batch.iter().map(|p| p.sample.actions()).max().unwrap_or(1);
         match costs {
             0..=1 if actions <= NARROW_ACTIONS => Self::Narrow {
@@ -161,7 +207,7 @@ impl Kernel {
                 threads,
             } => {
                 let text = include_str!("../../../shaders/bellman.wgsl");
-                let text = [PRELUDE, FIXED_POINT, text].join("\n");
+                let text = [PRELUDE, TABLES, FIXED_POINT, NARROW, text].join("\n");
                 let text = set(&text, "TILE_VECTORS", tile_vectors);
                 set(&set(&text, "COSTS", costs), "THREADS", threads)
             }
@@ -170,14 +216,22 @@ impl Kernel {
                 threads,
             } => {
                 let text = include_str!("../../../shaders/bellman_wide.wgsl");
-                let text = [PRELUDE, FIXED_POINT, text].join("\n");
+                let text = [PRELUDE, TABLES, FIXED_POINT, text].join("\n");
                 let text = set(&text, "TILE_VECTORS", tile_vectors);
                 set(&text, "THREADS", threads)
             }
             Self::F64 { threads } => {
                 let text = include_str!("../../../shaders/bellman_f64.wgsl");
-                set(&[PRELUDE, text].join("\n"), "THREADS", threads)
+                set(&[PRELUDE, TABLES, text].join("\n"), "THREADS", threads)
             }
+        }
+    }
+
+    /// The largest cost the shader is made for.
+    pub fn costs(&self) -> u32 {
+        match *self {
+            Self::Narrow { costs, .. } => costs,
+            Self::Wide { .. } | Self::F64 { .. } => COST_LIMIT,
         }
     }
 

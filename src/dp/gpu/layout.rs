@@ -3,6 +3,8 @@
 use super::cut::{Cut, Place};
 use super::fixed_point::FixedPoint;
 use super::kernel::cost_max;
+use super::limits::Limits;
+use super::singles::SingleStore;
 use super::structs::{Header32, Header64, Member32, Member64, Step};
 use crate::dp::{BackendError, Problem};
 
@@ -43,6 +45,8 @@ pub struct Dispatch {
     pub cost_offset: u32,
     /// Candidates, the unit of work.
     pub candidates: u64,
+    /// Whether it goes over single contexts.
+    pub singles: bool,
 }
 
 impl Upload {
@@ -79,16 +83,67 @@ impl Upload {
     }
 
     /// Lays out only what changes from plan to plan, for problems whose contexts are on the adapter: headers, and
-    /// dispatches over the given members, (first, count) by [problem][step].
-    pub fn of_resident(problems: &[Problem], cut: &Cut, members: &[Vec<[u32; 2]>]) -> Self {
+    /// dispatches over the given members, (first, count) by [problem][step], where there are shared contexts, and over the
+    /// windows of single ones, so many pieces each.
+    pub fn of_resident(
+        problems: &[Problem],
+        cut: &mut Cut,
+        members: Option<&[Vec<[u32; 2]>]>,
+        singles: Option<(&SingleStore, u32)>,
+        limits: &Limits,
+    ) -> Result<Self, BackendError> {
         let mut upload = Self::default();
+        let longest = problems.iter().map(|p| p.sample.horizon()).max();
+        let longest = longest.unwrap_or(0);
+        let (mut pieces_before, mut most) = (0, 1);
+        for remaining in 1..=longest + 1 {
+            let mut parts = Vec::new();
+            if let Some(members) = members {
+                let range = |(problem, members): (&Problem, &Vec<[u32; 2]>)| {
+                    let step = problem.sample.horizon().checked_sub(remaining);
+                    step.map_or([0, 0], |h| members[h])
+                };
+                let ranges: Vec<[u32; 2]> = problems.iter().zip(members).map(range).collect();
+                parts.push((false, cut.pieces, 0, ranges));
+            }
+            if let Some((store, pieces)) = singles {
+                for window in store.windows(remaining, limits) {
+                    parts.push((true, pieces, store.offset(&window), window.ranges));
+                }
+            }
+            // The last one only folds.
+            parts.truncate(if remaining > longest { 1 } else { parts.len() });
+            let mut first_piece = 0;
+            for (singles, pieces, member_offset, ranges) in parts {
+                let work = |(problem, range): (&Problem, &[u32; 2])| {
+                    let per_context = problem.sample.actions() as u64;
+                    u64::from(range[1]) * per_context * u64::from(problem.budget_max + 1)
+                };
+                upload.dispatches.push(Dispatch {
+                    step: Step {
+                        remaining: remaining as u32,
+                        pieces,
+                        first_piece,
+                        pieces_before,
+                        first_range: upload.ranges.len() as u32,
+                    },
+                    member_offset,
+                    coefficient_offset: 0,
+                    cost_offset: 0,
+                    candidates: problems.iter().zip(&ranges).map(work).sum(),
+                    singles,
+                });
+                upload.ranges.extend(ranges);
+                first_piece += pieces;
+            }
+            pieces_before = first_piece;
+            most = most.max(first_piece);
+        }
+        cut.reserve_pieces(u64::from(most), limits)?;
         for (problem, place) in problems.iter().zip(&cut.places) {
             upload.push_header(problem, cut, place);
         }
-        let one_window = |steps: &Vec<[u32; 2]>| steps.iter().map(|&range| vec![range]).collect();
-        let blocks: Vec<_> = members.iter().map(one_window).collect();
-        upload.push_dispatches(problems, cut, &blocks);
-        upload
+        Ok(upload)
     }
 
     fn push_header(&mut self, problem: &Problem, cut: &Cut, place: &Place) {
@@ -138,20 +193,19 @@ impl Upload {
         let sample = problem.sample;
         let costs = sample.distinct_costs();
         if !cut.kernel.is_narrow() {
-            let rows = sample.cost_rows().iter();
+            let rows = (0..sample.len()).flat_map(|entry| sample.cost_rows_of(entry));
             self.costs.extend(rows.map(|&row| costs[row as usize]));
             return;
         }
         // Byte c of the word counts costs up to c + 1: a cost adds one to its byte and to all above.
         let marks: Vec<u32> = costs.iter().map(|c| 0x0101_0101 << (8 * (c - 1))).collect();
-        let rows = sample.cost_rows().chunks_exact(sample.actions());
+        let rows = (0..sample.len()).map(|entry| sample.cost_rows_of(entry));
         self.costs
             .extend(rows.map(|rows| rows.iter().map(|&row| marks[row as usize]).sum::<u32>()));
     }
 
     /// Coefficients of every pair; for the narrow shader the actions of an entry are sorted by cost.
     fn push_coefficients(&mut self, problem: &Problem, cut: &Cut) -> Result<(), BackendError> {
-        problem.coefficients.check(problem.sample.actions())?;
         let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
         if cut.kernel.is_f64() {
             self.coefficients64
@@ -178,7 +232,8 @@ impl Upload {
         let cost = |row: &u32| costs[*row as usize];
         let mut order: Vec<usize> = Vec::new();
         let entries = self.coefficients32[first..].chunks_exact_mut(actions);
-        for (pairs, rows) in entries.zip(problem.sample.cost_rows().chunks_exact(actions)) {
+        for (entry, pairs) in entries.enumerate() {
+            let rows = problem.sample.cost_rows_of(entry);
             if rows.is_sorted_by_key(cost) {
                 continue;
             }
@@ -194,11 +249,11 @@ impl Upload {
     /// [step][window].
     fn push_members(&mut self, problem: &Problem, cut: &Cut) -> Vec<Vec<[u32; 2]>> {
         let sample = problem.sample;
-        let mut written: Vec<(*const super::super::WeightedEntries, Vec<[u32; 2]>)> = Vec::new();
+        let mut written: Vec<Option<Vec<[u32; 2]>>> = vec![None; sample.lists()];
         let mut by_step = Vec::with_capacity(sample.horizon());
         for h in 0..sample.horizon() {
-            let list = sample.step(h);
-            if let Some((_, block)) = written.iter().find(|(other, _)| std::ptr::eq(*other, list)) {
+            let list = sample.list_of_step(h);
+            if let Some(block) = &written[list] {
                 by_step.push(block.clone());
                 continue;
             }
@@ -211,15 +266,15 @@ impl Upload {
                 let start = self.members().len() / cut.kernel.member_bytes();
                 let mut count = 0;
                 let entries = cut.window_entries(window);
-                for (&entry, &weight) in list.entries.iter().zip(&list.weights) {
-                    if entries.contains(&(entry as usize)) {
-                        self.push_member(entry - entries.start as u32, weight, cut);
+                for (entry, weight) in sample.list(list).iter() {
+                    if entries.contains(&entry) {
+                        self.push_member((entry - entries.start) as u32, weight, cut);
                         count += 1;
                     }
                 }
                 block.push([start as u32, count]);
             }
-            written.push((std::ptr::from_ref(list), block.clone()));
+            written[list] = Some(block.clone());
             by_step.push(block);
         }
         by_step
@@ -268,6 +323,7 @@ impl Upload {
                     coefficient_offset: cut.window_pair_offset(window),
                     cost_offset: cut.window_cost_offset(window),
                     candidates: 0,
+                    singles: false,
                 };
                 for (problem, block) in problems.iter().zip(blocks) {
                     let horizon = problem.sample.horizon();

@@ -37,7 +37,7 @@ impl Size {
     /// The size of a problem.
     pub fn of(problem: &Problem) -> Self {
         let sample = problem.sample;
-        let lists = (0..sample.horizon()).map(|h| sample.step(h).entries.len() as u64);
+        let lists = (0..sample.horizon()).map(|h| sample.step(h).len() as u64);
         Self {
             entries: sample.len() as u64,
             actions: sample.actions() as u64,
@@ -45,6 +45,20 @@ impl Size {
             width: u64::from(problem.budget_max) + 1,
             members: lists.clone().sum(),
             longest_list: lists.max().unwrap_or(0),
+        }
+    }
+}
+
+impl Size {
+    /// The size of a problem without its single contexts.
+    pub fn of_shared(problem: &Problem) -> Self {
+        let sample = problem.sample;
+        let lists = (0..sample.horizon()).map(|h| sample.step(h).shared.entries.len() as u64);
+        Self {
+            entries: sample.shared() as u64,
+            members: lists.clone().sum(),
+            longest_list: lists.max().unwrap_or(0),
+            ..Self::of(problem)
         }
     }
 }

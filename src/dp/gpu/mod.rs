@@ -7,6 +7,8 @@
 mod adapter;
 #[cfg(not(target_family = "wasm"))]
 mod backend;
+#[cfg(not(target_family = "wasm"))]
+mod beside_cpu;
 mod bindings;
 #[cfg(not(target_family = "wasm"))]
 mod blocking;
@@ -20,7 +22,9 @@ pub mod limits;
 mod promise;
 mod resident;
 mod single_precision;
+mod singles;
 mod solve;
+mod sources;
 pub mod structs;
 
 use std::time::Duration;
@@ -34,8 +38,11 @@ use kernel::{Kernel, Shader};
 use layout::Upload;
 use limits::{Limits, Size};
 use resident::Resident;
+use singles::SingleStore;
 
 pub use adapter::{AdapterSummary, Adapters};
+#[cfg(not(target_family = "wasm"))]
+pub use beside_cpu::{beside_cpu, hardware_may_exist};
 
 /// The GPU backend.
 #[derive(Debug)]
@@ -45,6 +52,9 @@ pub struct Gpu {
     limits: Limits,
     f64: bool,
     resident: Option<Resident>,
+    singles: Option<SingleStore>,
+    /// Why bounds were evaluated on the CPU, where they were.
+    bounds_on_cpu: Option<String>,
     poison: bool,
     traffic: Traffic,
 }
@@ -73,6 +83,8 @@ impl Gpu {
             adapter: summary,
             f64,
             resident: None,
+            singles: None,
+            bounds_on_cpu: None,
             poison: false,
             traffic: Traffic::default(),
         })
@@ -135,15 +147,18 @@ impl Gpu {
         &mut self,
         requests: &[PlanRequest<'_>],
     ) -> Result<Plans<RawTable>, BackendError> {
-        if let Some(tables) = self.plan_resident(requests).await? {
-            return Ok(Plans {
-                tables,
-                bounds: Duration::ZERO,
-            });
+        match self.plan_resident(requests).await? {
+            Ok(tables) => {
+                return Ok(Plans {
+                    tables,
+                    bounds: Duration::ZERO,
+                });
+            }
+            Err(reason) => self.bounds_on_cpu = Some(reason),
         }
         let start = Stopwatch::start();
         let mut coefficients = Vec::new();
-        evaluate_bounds(requests, &mut coefficients);
+        evaluate_bounds(requests, &mut coefficients)?;
         let bounds = start.elapsed();
         let problems = requests.iter().zip(&coefficients);
         let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
@@ -197,7 +212,8 @@ impl Gpu {
                 if poison {
                     solve::poison(device, cut);
                 }
-                solve::run(device, cut, upload, &bound, Vec::new(), traffic).await
+                let tables = Some((Shader::Bellman(cut.kernel), &bound));
+                solve::run(device, cut, upload, tables, None, Vec::new(), traffic).await
             })
             .await
     }

@@ -1,4 +1,4 @@
-//! Contexts that stay on the adapter. A study's samples only grow, by one row at a time: what is new goes up as single
+//! Shared contexts that stay on the adapter. A study's samples only grow, by one row at a time: what is new goes up as single
 //! words, and a plan then needs no more than the oracle's fitted parameters.
 //!
 //! All resident data are words of one buffer with four sections: members (entry, weight), costs, records (step,
@@ -106,14 +106,14 @@ impl Resident {
             .map(|request| {
                 let sample = request.sample;
                 let longest = (0..sample.horizon())
-                    .map(|h| sample.step(h).entries.len())
+                    .map(|h| sample.step(h).shared.entries.len())
                     .max();
                 let region = Region {
                     id: sample.id(),
-                    reward_scale: reward_scale(request),
+                    reward_scale: request.reward_scale(),
                     entries: 0,
                     arrivals: 0,
-                    entry_capacity: (2 * sample.len()).max(64),
+                    entry_capacity: (2 * sample.shared()).max(64),
                     place_capacity: (2 * longest.unwrap_or(0)).max(16),
                     first_entry: entries,
                     first_pair: pairs,
@@ -159,17 +159,19 @@ impl Resident {
         } = self;
         for (region, request) in regions.iter_mut().zip(requests) {
             let sample = request.sample;
-            for entry in region.entries..sample.len() {
+            for entry in region.entries..sample.shared() {
                 region.write_entry(*kernel, sections, sample, entry, write);
             }
             for arrival in &sample.arrivals()[region.arrivals..] {
-                let (step, place) = (arrival.step as usize, arrival.place as usize);
-                let weight = sample.step(step).weights[place] as f32;
+                let step = arrival.step as usize;
+                let shared = sample.step(step).shared;
+                let place = shared.place_of(arrival.entry).unwrap_or(0) as usize;
+                let weight = shared.weights[place] as f32;
                 let first = 2 * (region.first_member + step * region.place_capacity + place);
                 write(sections.members + first, arrival.entry);
                 write(sections.members + first + 1, weight.to_bits());
             }
-            region.entries = sample.len();
+            region.entries = sample.shared();
             region.arrivals = sample.arrivals().len();
         }
     }
@@ -195,7 +197,7 @@ impl Resident {
         let first = |step| (region.first_member + step * region.place_capacity) as u32;
         let steps = 0..sample.horizon();
         steps
-            .map(|h| [first(h), sample.step(h).entries.len() as u32])
+            .map(|h| [first(h), sample.step(h).shared.entries.len() as u32])
             .collect()
     }
 
@@ -210,21 +212,16 @@ impl Resident {
     }
 }
 
-/// Rewards are divided by r_max on the adapter.
-fn reward_scale(request: &PlanRequest) -> f64 {
-    request.reward_max.max(f64::MIN_POSITIVE)
-}
-
 impl Region {
     /// Whether the region is this sample's and large enough for it as it is now.
     fn holds(&self, request: &PlanRequest) -> bool {
         let sample = request.sample;
         let longest = (0..sample.horizon())
-            .map(|h| sample.step(h).entries.len())
+            .map(|h| sample.step(h).shared.entries.len())
             .max();
         self.id == sample.id()
-            && self.reward_scale == reward_scale(request)
-            && sample.len() <= self.entry_capacity
+            && self.reward_scale == request.reward_scale()
+            && sample.shared() <= self.entry_capacity
             && longest.unwrap_or(0) <= self.place_capacity
     }
 

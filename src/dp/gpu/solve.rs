@@ -115,12 +115,14 @@ pub fn write(
     traffic.bytes_up += bytes.len() as u64;
 }
 
-/// Launches `before`, then all steps, and reads the table back.
+/// Launches `before`, then all steps, by a shader and its bindings for dispatches over tables and another for those over
+/// single contexts, and reads the table back.
 pub async fn run<'a>(
     device: &mut Device,
     cut: &Cut,
     upload: &Upload,
-    bound: &'a BindGroup,
+    tables: Option<(Shader, &'a BindGroup)>,
+    singles: Option<(Shader, &'a BindGroup)>,
     before: Vec<Launch<'a>>,
     traffic: &mut Traffic,
 ) -> Result<Vec<u8>, BackendError> {
@@ -133,19 +135,19 @@ pub async fn run<'a>(
         let chosen = upload.dispatches[first..first + count]
             .iter()
             .zip(first as u32..);
-        let steps = chosen.map(|(dispatch, i)| {
+        let steps = chosen.filter_map(|(dispatch, i)| {
             work += dispatch.candidates;
-            Launch {
-                shader: Shader::Bellman(cut.kernel),
-                bound,
-                offsets: vec![
-                    i * UNIFORM_STRIDE as u32,
-                    dispatch.member_offset,
-                    dispatch.coefficient_offset,
-                    dispatch.cost_offset,
-                ],
-                groups: [cut.tiles, cut.pieces, problems],
+            let mut offsets = vec![i * UNIFORM_STRIDE as u32, dispatch.member_offset];
+            if !dispatch.singles {
+                offsets.extend([dispatch.coefficient_offset, dispatch.cost_offset]);
             }
+            let (shader, bound) = if dispatch.singles { singles } else { tables }?;
+            Some(Launch {
+                shader,
+                bound,
+                offsets,
+                groups: [cut.tiles, dispatch.step.pieces, problems],
+            })
         });
         traffic.dispatches += (count + before.len()) as u64;
         let index = device.submit(before.by_ref().chain(steps));

@@ -102,13 +102,13 @@ pub struct Member64 {
     pub padding: u32,
 }
 
-/// Where the bounds of a problem come from, as `bounds.wgsl` reads it.
+/// Where the bounds of a problem come from, as `ellipsoid.wgsl` reads it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 pub struct Source {
     /// 0 armed, 1 an ellipsoid with the logistic link, 2 with the linear link, 3 with the bonus inside the logistic one.
     pub kind: u32,
-    /// Contexts so far.
+    /// Shared contexts so far.
     pub entries: u32,
     /// First word of the records.
     pub first_record: u32,
@@ -124,4 +124,6 @@ pub struct Source {
     pub scale: f32,
     /// Ellipsoid: 1 where lcb := ucb.
     pub coupled: u32,
+    /// First number in the parameters of the rewards of single contexts by action, then their costs.
+    pub first_reward: u32,
 }

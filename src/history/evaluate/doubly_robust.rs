@@ -20,6 +20,9 @@ pub struct ActionCheck {
     pub sample: f64,
 }
 
+/// A difference that nobody would see; where every offer was accepted, its standard error is 0.
+const TOO_LITTLE: f64 = 0.001;
+
 impl ActionCheck {
     /// Why the data do not support what the model says of the action, where they do not.
     pub fn objection(&self) -> Option<String> {
@@ -27,7 +30,7 @@ impl ActionCheck {
             return Some(format!("only {:.0} offers count", self.sample));
         }
         let difference = self.robust - self.model;
-        (difference.abs() > 2.0 * self.standard_error).then(|| {
+        (difference.abs() > f64::max(2.0 * self.standard_error, TOO_LITTLE)).then(|| {
             format!(
                 "the model says {:.1}%, the offers themselves {:.1}% (standard error {:.1}%)",
                 100.0 * self.model,

@@ -26,6 +26,9 @@ pub use worlds::{LogWorld, Play, Worlds};
 /// An action with at least this share of the offers matters for the answer.
 const MATTERS: f64 = 0.05;
 
+/// A world that has lost this share of the log's arrivals earns too little to be held against the log itself.
+const CROWDED_OUT: f64 = 0.01;
+
 /// A policy by its name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PolicyName {
@@ -156,7 +159,23 @@ pub fn evaluate(
     let table = worlds.plan(&whole);
     let shares = usage::shares(&worlds, &whole, &table, task.budget_max());
     let actions = support(fitted, values, &worlds.actions, &shares);
-    let (supported, mut warnings) = verdict(&actions, question)?;
+    let (mut supported, mut warnings) = verdict(&actions, question)?;
+    let lost = fitted.file.crowded_out();
+    if lost >= CROWDED_OUT {
+        let share = format!("{:.0}% of the log's arrivals", 100.0 * lost);
+        let asked = [question.policy, question.against];
+        if asked.contains(&PolicyName::Logged) && !question.unsupported {
+            let found = format!(
+                "logged, with {share} that plans, which expect one per step, would not see"
+            );
+            let accepted = "fixed:<value>, or episodes cut into more steps";
+            return Err(Invalid::new("against", found, accepted));
+        }
+        supported = false;
+        warnings.push(format!(
+            "{share} came second or later to their step, where plans expect one: rewards are too low; cut episodes into more steps"
+        ));
+    }
     let (point, draws) = estimate(&worlds, compared, question.resampling, done);
     if let Some(kept) = worlds.thinned() {
         warnings.push(format!(

@@ -24,6 +24,9 @@ impl Evaluation {
         let share =
             100.0 * self.difference.reward / self.against.reward.abs().max(f64::MIN_POSITIVE);
         let verdict = match (self.difference.lower > 0.0, self.difference.upper < 0.0) {
+            _ if self.against_the_log() && share.abs() < LIKENESS => {
+                "no more than a world of a log may differ from the log".into()
+            }
             (true, _) => format!(
                 "{} earns more than {}",
                 self.policy.policy, self.against.policy
@@ -71,7 +74,17 @@ impl Evaluation {
         }
         text
     }
+
+    fn against_the_log(&self) -> bool {
+        [&self.policy, &self.against]
+            .iter()
+            .any(|reward| reward.policy == "logged")
+    }
 }
+
+/// Percent by which a world, in which steps are independent and probabilities come from a model, may well differ from the
+/// log it was made from, whatever is offered.
+const LIKENESS: f64 = 0.5;
 
 fn line(row: &Reward) -> String {
     let interval = format!("{:.4} to {:.4}", row.lower, row.upper);

@@ -1,10 +1,12 @@
 //! Worlds of a log: acceptance and contexts of some of its episodes, each with a weight. What they share is prepared once.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{by_curves, by_search};
 use crate::dp::ValueTable;
 use crate::history::fit::{Fitted, Fitter, Model};
+use crate::history::log::LabeledLog;
 use crate::task::Task;
 
 /// Contexts that worlds are made of at the most.
@@ -26,11 +28,19 @@ pub struct Worlds<'f> {
     /// Their numbers in the log, from 1.
     pub actions: Vec<usize>,
     fitter: Fitter<'f>,
-    /// Contexts of each group (by arrival): some of the log's, where these are too many.
-    groups: Vec<Vec<u32>>,
-    episode_of: Vec<u32>,
+    groups: Vec<Group>,
+    thinned: Option<usize>,
     budgets: Vec<u32>,
     earned: Vec<f64>,
+}
+
+/// The contexts that are the law of some steps, equal ones once.
+#[derive(Debug, Default)]
+struct Group {
+    /// An arrival with each of them.
+    contexts: Vec<u32>,
+    /// Every arrival: its episode, and its place among the contexts.
+    arrivals: Vec<(u32, u32)>,
 }
 
 /// A world.
@@ -68,7 +78,7 @@ impl<'f> Worlds<'f> {
         let mut worlds = Self {
             fitter: Fitter::new(fitted.file.model.kind, &fitted.data),
             groups: Vec::new(),
-            episode_of,
+            thinned: None,
             budgets: episodes
                 .clone()
                 .map(|e| e.budget.unwrap_or(largest).min(largest))
@@ -78,18 +88,34 @@ impl<'f> Worlds<'f> {
             fitted,
             task,
         };
-        let limit = match worlds.has_curves() {
-            true => CONTEXTS,
-            false => {
-                let task = &worlds.task;
-                let cells = task.horizon() * task.budget_max() as usize * task.actions();
-                (CANDIDATES / cells.max(1)).clamp(200, CONTEXTS)
-            }
+        let groups = |share: f64| -> Vec<Group> {
+            let lists = fitted.law.groups.iter();
+            let lists = lists.map(|list| thinned(list, share));
+            lists
+                .map(|list| Group::new(log, &list, &episode_of))
+                .collect()
         };
-        let share = (log.arrivals().len() as f64 / limit as f64).max(1.0);
-        let groups = fitted.law.groups.iter();
-        worlds.groups = groups.map(|group| thinned(group, share)).collect();
+        worlds.groups = groups(1.0);
+        let limit = worlds.context_limit();
+        if worlds.contexts() > limit {
+            worlds.groups = groups(log.arrivals().len() as f64 / limit as f64);
+            worlds.thinned = Some(worlds.contexts());
+        }
         worlds
+    }
+
+    /// How many contexts an evaluation can look at.
+    fn context_limit(&self) -> usize {
+        if self.has_curves() {
+            return CONTEXTS;
+        }
+        let task = &self.task;
+        let cells = task.horizon() * task.budget_max() as usize * task.actions();
+        (CANDIDATES / cells.max(1)).clamp(200, CONTEXTS)
+    }
+
+    fn contexts(&self) -> usize {
+        self.groups.iter().map(|group| group.contexts.len()).sum()
     }
 
     /// Whether every action costs a unit and earns its own value.
@@ -99,9 +125,7 @@ impl<'f> Worlds<'f> {
 
     /// How many contexts worlds are made of, where these are not all of the log's.
     pub fn thinned(&self) -> Option<usize> {
-        let kept: usize = self.groups.iter().map(Vec::len).sum();
-        let all: usize = self.fitted.law.groups.iter().map(Vec::len).sum();
-        (kept < all).then_some(kept)
+        self.thinned
     }
 
     /// What the episodes of the log earned.
@@ -144,15 +168,19 @@ impl<'f> Worlds<'f> {
     }
 
     /// The contexts of a group with their probabilities; none where nobody of it has weight.
-    fn weighted(&self, group: &[u32], weights: &[f64], model: &Model) -> Vec<(u32, f64)> {
-        let weight = |i: &u32| weights[self.episode_of[*i as usize] as usize];
-        let total: f64 = group.iter().map(weight).sum();
+    fn weighted(&self, group: &Group, weights: &[f64], model: &Model) -> Vec<(u32, f64)> {
+        let mut sums = vec![0.0; group.contexts.len()];
+        for &(episode, context) in &group.arrivals {
+            sums[context as usize] += weights[episode as usize];
+        }
+        let total: f64 = sums.iter().sum();
         // Where neither acceptance nor reward looks at contexts, one stands for all.
         if model.ignores_contexts() && !self.task.application().is_auction() && total > 0.0 {
-            return vec![(group[0], 1.0)];
+            return vec![(group.contexts[0], 1.0)];
         }
-        let used = group.iter().filter(|i| weight(i) > 0.0);
-        used.map(|i| (*i, weight(i) / total)).collect()
+        let contexts = group.contexts.iter().zip(sums);
+        let used = contexts.filter(|(_, sum)| *sum > 0.0);
+        used.map(|(context, sum)| (*context, sum / total)).collect()
     }
 
     /// rho of the planned actions for contexts of a group, row by row.
@@ -190,6 +218,23 @@ impl<'f> Worlds<'f> {
         budgets
             .map(|(budget, share)| share * rewards[*budget as usize])
             .sum()
+    }
+}
+
+impl Group {
+    fn new(log: &LabeledLog, arrivals: &[u32], episode_of: &[u32]) -> Self {
+        let mut group = Self::default();
+        let mut places: HashMap<Vec<u64>, u32> = HashMap::new();
+        for &i in arrivals {
+            let theta = log.theta(i as usize).iter();
+            let bits = theta.map(|x| (x + 0.0).to_bits()).collect();
+            let place = *places.entry(bits).or_insert_with(|| {
+                group.contexts.push(i);
+                group.contexts.len() as u32 - 1
+            });
+            group.arrivals.push((episode_of[i as usize], place));
+        }
+        group
     }
 }
 

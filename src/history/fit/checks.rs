@@ -44,32 +44,35 @@ pub fn reliability(data: &OfferData, comparison: &Comparison) -> Vec<Reliability
     order.chunks(size).map(bin).collect()
 }
 
-/// Offers by action: how often they were accepted, what the model says (held out), whether they are thin.
+/// Offers by action: how often they were accepted, what the model says (held out), whether they are thin. Shares are those
+/// of the offers that were compared, of which alone there are held-out probabilities.
 pub fn actions(
     data: &OfferData,
     comparison: &Comparison,
     values: &[f64],
     arrivals: usize,
 ) -> Vec<ActionFit> {
-    let mut predicted = vec![(0.0, 0.0); values.len()];
+    let mut predicted = vec![0.0; values.len()];
+    let mut is_compared = vec![0.0; data.len()];
     for (&i, p) in comparison.offers.iter().zip(&comparison.choice().held_out) {
-        let (sum, count) = &mut predicted[data.actions[i] as usize - 1];
-        *sum += p;
-        *count += 1.0;
+        predicted[data.actions[i] as usize - 1] += p;
+        is_compared[i] = 1.0;
     }
     let counts = data.counts(None);
+    let compared = data.counts(Some(&is_compared));
     let of_action = |(a, &value): (usize, &f64)| {
         let (offers, accepted) = counts[a];
-        let (lower, upper) = wilson(accepted, offers);
+        let (seen, yes) = compared[a];
+        let (lower, upper) = wilson(yes, seen);
         let share = offers / arrivals.max(1) as f64;
         ActionFit {
             value,
             offers: offers as u64,
             accepted: accepted as u64,
-            observed: accepted / offers.max(1.0),
+            observed: yes / seen.max(1.0),
             lower,
             upper,
-            predicted: predicted[a].0 / f64::max(predicted[a].1, 1.0),
+            predicted: predicted[a] / seen.max(1.0),
             thin: (offers as u64) < THIN_OFFERS || share < THIN_SHARE,
         }
     };
@@ -159,5 +162,53 @@ pub fn offers_explained(data: &OfferData, folds: &Folds) -> f64 {
     match spread > 0.0 {
         true => (1.0 - error / spread).clamp(0.0, 1.0),
         false => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compare::Candidate;
+    use super::super::design::ModelKind;
+    use super::*;
+
+    /// Of 400 offers every second is compared; those accept half, the others nothing. A model that is right about those it
+    /// was held against is not blamed for the rest.
+    #[test]
+    fn shares_are_those_of_the_offers_that_were_compared() {
+        let n = 400;
+        let data = OfferData {
+            dimension: 0,
+            has_constant: false,
+            thetas: vec![],
+            actions: vec![1; n],
+            labels: (0..n).map(|i| f64::from(u8::from(i % 4 == 0))).collect(),
+            episodes: (0..n as u32).collect(),
+            steps: vec![0; n],
+            arrivals: (0..n as u32).collect(),
+            scaled: vec![0.0],
+            episode_count: n,
+        };
+        let candidate = Candidate {
+            kind: ModelKind::Rates,
+            parameters: 1,
+            lambda: 0.0,
+            log_loss: 0.0,
+            standard_error: 0.0,
+            brier: 0.0,
+            by_fold: vec![],
+            held_out: vec![0.5; n / 2],
+        };
+        let comparison = Comparison {
+            candidates: vec![candidate],
+            best: 0,
+            chosen: 0,
+            offers: (0..n).step_by(2).collect(),
+            base_log_loss: 0.0,
+            base_brier: 0.0,
+        };
+        let found = actions(&data, &comparison, &[3.0], n)[0];
+        assert_eq!((found.offers, found.accepted), (400, 100));
+        assert_eq!((found.observed, found.predicted), (0.5, 0.5));
+        assert!((found.lower..found.upper).contains(&found.predicted));
     }
 }

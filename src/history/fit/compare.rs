@@ -72,7 +72,7 @@ pub struct Candidate {
     /// Mean squared error.
     pub brier: f64,
     /// Log loss by fold.
-    by_fold: Vec<f64>,
+    pub(super) by_fold: Vec<f64>,
     /// Held-out probability of every offer compared.
     pub held_out: Vec<f64>,
 }

@@ -45,6 +45,15 @@ pub struct ModelFile {
     pub warnings: Vec<String>,
 }
 
+impl ModelFile {
+    /// Share of the log's arrivals that its world does not have: where several come at one step, plans expect one.
+    pub fn crowded_out(&self) -> f64 {
+        let beyond = |s: &StepArrivals| s.arrivals.saturating_sub(self.log.episodes);
+        let lost: u64 = self.steps.iter().map(beyond).sum();
+        lost as f64 / self.log.arrivals.max(1) as f64
+    }
+}
+
 /// A log by its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCounts {
@@ -131,13 +140,13 @@ pub struct ActionFit {
     pub offers: u64,
     /// How often it was accepted.
     pub accepted: u64,
-    /// Share accepted.
+    /// Share accepted, of the offers that were compared.
     pub observed: f64,
     /// Lower end of its 95% interval.
     pub lower: f64,
     /// Upper end of its 95% interval.
     pub upper: f64,
-    /// What the model says, held out.
+    /// What the model says of these, held out.
     pub predicted: f64,
     /// Whether it was offered too seldom to plan with.
     pub thin: bool,

@@ -66,6 +66,13 @@ impl ModelFile {
                 100.0 * a.predicted
             );
         }
+        if self.compared_offers < self.log.offers {
+            let compared = count(self.compared_offers);
+            let _ = writeln!(
+                text,
+                "shares and held-out figures are of {compared} offers, drawn by episodes"
+            );
+        }
         let pooled = self.steps.iter().filter(|s| s.pooled).count();
         let arrivals: f64 = self.steps.iter().map(|s| s.rate).sum();
         let _ = writeln!(

@@ -3,6 +3,7 @@
 use super::row::Layout;
 use super::source::RawFile;
 use super::spec::{ImportSpec, OfferKind};
+use super::summary::count;
 use super::survey::{ColumnSurvey, Survey};
 use crate::error::InputError;
 use crate::history::encoding::{Column, Encoding, Missing};
@@ -61,7 +62,7 @@ pub fn decide(
             columns: Vec::new(),
         },
         places: Vec::new(),
-        dropped: Vec::new(),
+        dropped: unnamed(layout),
     };
     for (place, ((_, name), column)) in layout.features.iter().zip(&survey.columns).enumerate() {
         let asked = spec.features.is_some() || spec.categories.contains(name);
@@ -84,6 +85,14 @@ pub fn decide(
         decision.places.push(place);
     }
     Ok(decision)
+}
+
+/// Columns that nothing names, such as the row numbers that some programs put before a table.
+fn unnamed(layout: &Layout) -> Vec<(String, String)> {
+    let places = layout.unnamed.iter();
+    places
+        .map(|place| ((place + 1).to_string(), "it has no name".into()))
+        .collect()
 }
 
 fn kind_of(column: &ColumnSurvey, forced: bool, asked: bool) -> Kind {
@@ -109,10 +118,15 @@ fn kind_of(column: &ColumnSurvey, forced: bool, asked: bool) -> Kind {
     if column.dates && column.numbers.count == 0 && !asked {
         return Kind::Useless("dates".into());
     }
-    match levels {
-        Some(levels) if levels <= LEVEL_LIMIT => Kind::Category,
-        Some(levels) => Kind::Useless(format!("{levels} different texts")),
-        None => Kind::Useless("more than 1000 different texts".into()),
+    match (levels, &column.first_text) {
+        (Some(levels), _) if levels <= LEVEL_LIMIT => Kind::Category,
+        (_, Some((_, text))) if column.numbers.count > 0 && !forced => Kind::Useless(format!(
+            "{} numbers and {} texts such as `{text}`",
+            count(column.numbers.count),
+            count(column.texts)
+        )),
+        (Some(levels), _) => Kind::Useless(format!("{levels} different texts")),
+        (None, _) => Kind::Useless("more than 1000 different texts".into()),
     }
 }
 
@@ -182,6 +196,6 @@ fn private_value(file: &RawFile, layout: &Layout, survey: &Survey) -> Result<Dec
             }],
         },
         places: vec![0],
-        dropped: Vec::new(),
+        dropped: unnamed(layout),
     })
 }

@@ -7,7 +7,7 @@ use csv::StringRecord;
 use super::source::RawFile;
 use super::spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
 use crate::error::InputError;
-use crate::history::clock::Moment;
+use crate::history::clock::{DateOrder, Moment};
 use crate::history::raw::{self, Raw};
 
 /// Where the columns are.
@@ -23,8 +23,11 @@ pub struct Layout {
     round: Option<f64>,
     is_time: bool,
     comma: bool,
+    day_and_month: Option<DateOrder>,
     /// Columns that may become features, with their names.
     pub features: Vec<(usize, String)>,
+    /// Columns that cannot, because nothing names them.
+    pub unnamed: Vec<usize>,
 }
 
 /// What a row says.
@@ -82,6 +85,8 @@ impl Layout {
             is_time: matches!(spec.step, StepSource::Time { .. }),
             comma: file.may_have_decimal_commas(),
             features: Vec::new(),
+            unnamed: Vec::new(),
+            day_and_month: None,
         };
         for name in &spec.categories {
             file.column(name)?;
@@ -93,20 +98,50 @@ impl Layout {
             }
             None => {
                 let free = |place: &usize| !layout.is_taken(*place);
+                let is_named = |place: &usize| !file.names()[*place].is_empty();
+                let places = (0..file.names().len()).filter(free);
+                let (places, unnamed): (Vec<_>, _) = places.partition(is_named);
+                layout.unnamed = unnamed;
                 let named = |place: usize| (place, file.names()[place].clone());
-                (0..file.names().len()).filter(free).map(named).collect()
+                places.into_iter().map(named).collect()
             }
         };
         let names = layout.features.iter().map(|(_, name)| name);
         for (i, name) in names.enumerate() {
-            if name.is_empty() || layout.features[..i].iter().any(|(_, other)| other == name) {
+            if layout.features[..i].iter().any(|(_, other)| other == name) {
                 let accepted = "a name of its own for every column of features";
-                let message =
-                    format!("found column `{name}` twice or without a name; accepted: {accepted}");
+                let message = format!("found column `{name}` twice; accepted: {accepted}");
                 return Err(file.at(1, message));
             }
         }
+        if layout.is_time {
+            layout.day_and_month = layout.date_order(file)?;
+        }
         Ok(layout)
+    }
+
+    /// Which of the numbers in dates such as 16/11/2026 are days: the first date with a number above 12 tells.
+    fn date_order(&self, file: &RawFile) -> Result<Option<DateOrder>, InputError> {
+        let mut unclear = None;
+        let mut order = None;
+        file.each(|line, record| {
+            let cell = record.map_or("", |record| record[self.step].trim());
+            if order.is_none() && DateOrder::is_needed(cell) {
+                order = DateOrder::told_by(cell);
+                unclear.get_or_insert_with(|| (line, cell.to_string()));
+            }
+            Ok(())
+        })?;
+        match (order, unclear) {
+            (None, Some((line, cell))) => {
+                let message = format!(
+                    "column `{}`: found `{cell}`, and no date that tells days from months; accepted: a time such as 2026-11-16 09:30 or 16.11.2026 09:30",
+                    file.names()[self.step]
+                );
+                Err(file.at(line, message))
+            }
+            (order, _) => Ok(order),
+        }
     }
 
     /// A column that is asked for as a feature: neither an outcome nor the name of an episode tells anything of the next.
@@ -201,7 +236,7 @@ impl Layout {
 
     fn when(&self, found: Option<&str>) -> Option<When> {
         match self.is_time {
-            true => Moment::parse(found?).map(When::Moment),
+            true => Moment::parse(found?, self.day_and_month).map(When::Moment),
             false => raw::whole(found?)
                 .filter(|step| *step >= 1)
                 .map(|step| When::Step(step as usize)),

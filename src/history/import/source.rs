@@ -1,6 +1,5 @@
 //! A raw CSV file: which separator it has, whether its first line names the columns, and where a column is.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +27,7 @@ impl RawFile {
     pub fn open(path: &Path, asked: &[&str]) -> Result<Self, InputError> {
         let unreadable = |error| InputError::unreadable(path, &error);
         let mut head = Vec::new();
-        let file = File::open(path).map_err(unreadable)?;
+        let file = crate::files::open(path).map_err(unreadable)?;
         file.take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
         let whole_file = |message: &str| InputError::File {
             file: path.to_path_buf(),
@@ -136,7 +135,8 @@ impl RawFile {
         &self,
         mut take: impl FnMut(u64, Result<&StringRecord, String>) -> Result<(), InputError>,
     ) -> Result<(), InputError> {
-        let file = File::open(&self.path).map_err(|e| InputError::unreadable(&self.path, &e))?;
+        let file =
+            crate::files::open(&self.path).map_err(|e| InputError::unreadable(&self.path, &e))?;
         let mut reader = ReaderBuilder::new()
             .delimiter(self.separator)
             .has_headers(self.has_header)
@@ -156,7 +156,8 @@ impl RawFile {
                 Ok(false) => return Ok(()),
                 Ok(true) => {
                     let line = record.position().map_or(line, csv::Position::line);
-                    if record.len() == width {
+                    let mut beyond = record.iter().skip(width);
+                    if record.len() >= width && beyond.all(|cell| cell.trim().is_empty()) {
                         take(line, Ok(&record))?;
                     } else if record.iter().any(|cell| !cell.trim().is_empty()) {
                         let found = format!("found {} columns; accepted: {width}", record.len());
@@ -167,7 +168,7 @@ impl RawFile {
                     csv::ErrorKind::Utf8 { .. } => {
                         take(
                             line,
-                            Err("found bytes that are not UTF-8; accepted: UTF-8".into()),
+                            Err("found bytes that are not UTF-8; accepted: UTF-8 (`iconv -f LATIN1 -t UTF-8` makes it of most others)".into()),
                         )?;
                     }
                     _ => return Err(self.at(line, error.to_string())),

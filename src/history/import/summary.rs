@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::error::printable;
 use crate::history::clock::Clock;
 
 /// Groups of steps whose arrivals are shown.
@@ -176,7 +177,8 @@ impl Summary {
         }
         text.push_str("\nleft out\n");
         for (column, reason) in &self.dropped_columns {
-            let _ = writeln!(text, "  column `{column}`: {reason}");
+            let line = format!("column `{column}`: {reason}");
+            let _ = writeln!(text, "  {}", printable(&line));
         }
         if self.dropped_rows > 0 {
             let _ = writeln!(
@@ -185,7 +187,7 @@ impl Summary {
                 count(self.dropped_rows)
             );
             for (number, reason) in &self.dropped_lines {
-                let _ = writeln!(text, "    line {number}: {reason}");
+                let _ = writeln!(text, "    line {number}: {}", printable(reason));
             }
         }
     }
@@ -213,7 +215,7 @@ impl Summary {
 }
 
 fn line(text: &mut String, name: &str, content: &str) {
-    let _ = writeln!(text, "{name:<10} {content}");
+    let _ = writeln!(text, "{name:<10} {}", printable(content));
 }
 
 /// A whole number with its thousands apart.

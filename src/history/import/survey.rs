@@ -101,8 +101,7 @@ impl ColumnSurvey {
             None => {
                 self.texts += 1;
                 self.running = false;
-                self.dates &= Moment::parse(text).is_some()
-                    || Moment::parse(&format!("{text} 00:00")).is_some();
+                self.dates &= Moment::is_date(text);
                 if self.first_text.is_none() {
                     self.first_text = Some((line, text.to_string()));
                 }

@@ -3,7 +3,6 @@
 //! came: an episode without any arrival has such a line.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -59,7 +58,7 @@ impl LabeledLog {
     /// Reads a log.
     pub fn read(file: &Path, form: &LogForm) -> Result<Self, InputError> {
         let unreadable = |error| InputError::unreadable(file, &error);
-        let source = File::open(file).map_err(unreadable)?;
+        let source = crate::files::open(file).map_err(unreadable)?;
         // A folder opens, but cannot be read.
         source
             .metadata()

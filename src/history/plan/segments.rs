@@ -77,6 +77,18 @@ fn segment(task: &TaskFile, values: Vec<Value>) -> Segment {
     Segment { values, features }
 }
 
+/// A number to two or three digits of the spread of its column: 0.98 and not 0.984449667282.
+fn rounded(x: f64, spread: f64) -> f64 {
+    let unit = (spread / 100.0).log10().floor() as i32;
+    match unit {
+        0.. => (x / 10f64.powi(unit)).round() * 10f64.powi(unit),
+        // By way of its digits: 98 x 0.01 is not 0.98.
+        _ => format!("{x:.*}", unit.unsigned_abs() as usize)
+            .parse()
+            .unwrap_or(x),
+    }
+}
+
 /// Typical values of every column, from the arrivals of the log.
 pub fn choices(task: &TaskFile, fitted: &Fitted) -> Vec<Choices> {
     let log = &fitted.log;
@@ -98,16 +110,20 @@ pub fn choices(task: &TaskFile, fitted: &Fitted) -> Vec<Choices> {
                 true => *mean,
                 false => numbers[((numbers.len() - 1) as f64 * share).round() as usize],
             };
+            let mut typical = at(0.5);
             let mut distinct = numbers.clone();
             distinct.dedup();
             if distinct.len() > 2 * NUMBERS {
+                let spread = numbers[numbers.len() - 1] - numbers[0];
+                let readable = |share: f64| rounded(at(share), spread);
                 distinct = (0..NUMBERS)
-                    .map(|k| at((k as f64 + 0.5) / NUMBERS as f64))
+                    .map(|k| readable((k as f64 + 0.5) / NUMBERS as f64))
                     .collect();
                 distinct.dedup();
+                typical = readable(0.5);
             }
             Choices {
-                typical: Value::Number(at(0.5)),
+                typical: Value::Number(typical),
                 values: distinct.into_iter().map(Value::Number).collect(),
             }
         }
@@ -156,4 +172,17 @@ fn effect(
         high - low
     };
     fitted.planned().into_iter().map(spread).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn typical_numbers_are_short() {
+        assert_eq!(rounded(0.984_449_667_282, 2.0), 0.98);
+        assert_eq!(rounded(48.0, 62.0), 48.0);
+        assert_eq!(rounded(-1_234_567.8, 3e6), -1_230_000.0);
+        assert_eq!(rounded(3.456e-7, 1e-6), 3.5e-7);
+    }
 }

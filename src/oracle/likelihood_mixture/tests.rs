@@ -25,7 +25,7 @@ fn agrees_with_mpmath() {
     let design = Design::of_rows(3, &PHI.concat(), &LABELS);
     let set = LikelihoodMixture::new(&design, 1.0, 0.1, DVector::zeros(3));
     let mu = [0.272352412440, -0.205763671289, -0.169217933116];
-    for (found, wanted) in set.mu.iter().zip(mu) {
+    for (found, wanted) in set.fit.mu.iter().zip(mu) {
         assert_abs_diff_eq!(*found, wanted, epsilon = 2e-12);
     }
     assert_abs_diff_eq!(set.beta, 4.653312150659, epsilon = 1e-11);
@@ -41,24 +41,51 @@ fn agrees_with_mpmath() {
     assert_abs_diff_eq!(half_width(far), 4.682426046365, epsilon = 1e-11);
 }
 
+fn jj(m: f64, s: f64) -> f64 {
+    let mut out = [f64::NAN];
+    jaakkola_jordan(&[m], &[s], &mut out);
+    out[0]
+}
+
+fn sc(s: f64) -> f64 {
+    let mut out = [f64::NAN];
+    self_concordant(&[s], &mut out);
+    out[0]
+}
+
+fn g2(t: f64) -> f64 {
+    let mut out = [t];
+    growths(&mut out, &[1.0]);
+    out[0]
+}
+
 #[test]
 fn parts_agree_with_mpmath() {
     let slope = |m: f64| sigmoid(m) * sigmoid(-m);
     assert_abs_diff_eq!(g2(0.5), 0.852245277701, epsilon = 1e-12);
-    assert_abs_diff_eq!(jaakkola_jordan(-1.2, 0.3), 0.010037590005, epsilon = 1e-12);
-    let sc = slope(-1.2) * self_concordant(0.3);
-    assert_abs_diff_eq!(sc, 0.009488846216, epsilon = 1e-12);
-    assert_abs_diff_eq!(mean_excess(-1.2, slope(-1.2), 0.3), sc, epsilon = 1e-18);
+    assert_abs_diff_eq!(jj(-1.2, 0.3), 0.010037590005, epsilon = 1e-12);
+    let v = slope(-1.2);
+    assert_abs_diff_eq!(v * sc(0.3), 0.009488846216, epsilon = 1e-12);
+    let many = |x: f64| vec![x; CHUNK + 3];
+    let sum = mean_excess(&many(-1.2), &many(v), &many(0.3));
+    assert_abs_diff_eq!(sum, 67.0 * v * sc(0.3), epsilon = 1e-14);
+    let wide = mean_excess(&[0.1], &[slope(0.1)], &[2.0]);
+    assert_abs_diff_eq!(wide, jj(0.1, 2.0), epsilon = 1e-15);
     // Both forms of each agree where they meet.
     for s in [0.9999999f64, 1.0000001] {
         let direct = (0.5 * s * s).exp() * libm::erfc(-s / 2f64.sqrt());
         let direct = direct - s * (2.0 / std::f64::consts::PI).sqrt() - 1.0;
-        approx::assert_relative_eq!(self_concordant(s), direct, max_relative = 1e-14);
+        approx::assert_relative_eq!(sc(s), direct, max_relative = 1e-14);
     }
-    approx::assert_relative_eq!(g2(0.99999e-3), g2(1.00001e-3), max_relative = 1e-8);
+    approx::assert_relative_eq!(sc(0.125), sc(0.1250000001), max_relative = 2e-9);
+    for t in [1e-9f64, 1e-5, 1e-3, 0.09999999, 0.1, 3.0, 50.0, 900.0] {
+        let direct = 2.0 * ((-t).exp_m1() + t) / (t * t);
+        // The difference itself is exact to 1e-16 / t.
+        approx::assert_relative_eq!(g2(t), direct, max_relative = 1e-13 + 4e-16 / t);
+    }
     assert_eq!(
-        (jaakkola_jordan(2.0, 0.0), self_concordant(0.0), g2(0.0)),
-        (0.0, 0.0, 1.0)
+        (jj(2.0, 0.0), jj(0.0, 0.0), sc(0.0), g2(0.0)),
+        (0.0, 0.0, 0.0, 1.0)
     );
 }
 
@@ -75,7 +102,7 @@ fn the_mean_of_sp_is_below_its_bounds() {
             }
             mean /= std::f64::consts::TAU.sqrt();
             let v = sigmoid(m) * sigmoid(-m);
-            for bound in [jaakkola_jordan(m, s), v * self_concordant(s)] {
+            for bound in [jj(m, s), v * sc(s)] {
                 assert!(mean <= bound + 1e-14, "m {m}, s {s}: {mean} above {bound}");
             }
         }
@@ -124,16 +151,16 @@ fn the_evidence_is_above_its_bound() {
                 let design = rows(&mut rng, d, n, one_sided);
                 let set = LikelihoodMixture::new(&design, bound, 0.1, DVector::zeros(d));
                 let lambda = ridge(d, bound);
-                let j_min = loss(&design, &set.mu) + 0.5 * lambda * set.mu.norm_squared();
+                let j_min = loss(&design, &set.fit.mu) + 0.5 * lambda * set.fit.mu.norm_squared();
                 let claimed = set.beta - 0.5 * lambda * bound * bound - 10f64.ln() + j_min;
                 // A box of 12 deviations around mu. What it leaves out would only make the evidence larger.
-                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.mu);
+                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.fit.mu);
                 let variances = hessian.try_inverse().unwrap().diagonal();
                 let side: i32 = if d == 1 { 20_000 } else { 150 };
                 let steps = variances.map(|v| 12.0 * v.sqrt() / f64::from(side));
                 let at = |i: i32, j: i32| {
                     let way = [f64::from(i), f64::from(j)];
-                    DVector::from_fn(d, |k, _| set.mu[k] + steps[k] * way[k])
+                    DVector::from_fn(d, |k, _| set.fit.mu[k] + steps[k] * way[k])
                 };
                 let second = if d == 1 { 0..=0 } else { -side..=side };
                 let sum: f64 = (-side..=side)
@@ -173,15 +200,15 @@ fn the_ellipsoid_holds_the_exact_likelihood_set() {
                 let set = LikelihoodMixture::new(&design, bound, 0.1, DVector::zeros(d));
                 let lambda = ridge(d, bound);
                 let j = |mu: &DVector<f64>| loss(&design, mu) + 0.5 * lambda * mu.norm_squared();
-                let j_min = j(&set.mu);
-                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.mu);
+                let j_min = j(&set.fit.mu);
+                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.fit.mu);
                 for _ in 0..100 {
                     let way = DVector::from_fn(d, |_, _| rng.random::<f64>() - 0.5).normalize();
                     let inside = |r: f64| {
-                        let mu = &set.mu + r * &way;
+                        let mu = &set.fit.mu + r * &way;
                         mu.norm() <= bound && j(&mu) - j_min <= set.beta
                     };
-                    let (mut low, mut high) = (0.0, 3.0 * bound + set.mu.norm());
+                    let (mut low, mut high) = (0.0, 3.0 * bound + set.fit.mu.norm());
                     if !inside(low) {
                         // The penalised minimum itself may lie outside the ball.
                         continue;

@@ -26,7 +26,7 @@ function lineChart(host, options) {
   function draw() {
     const width = Math.max(280, plot.clientWidth || 800);
     const height = Math.round(Math.max(300, Math.min(440, width * 0.55)));
-    const series = options.series.filter((s) => shown.has(s.i));
+    const series = options.series.filter((s) => s.i < 0 || shown.has(s.i));
     const all = { x: [], y: [] };
     for (const s of series) {
       s.x.forEach((x, k) => {
@@ -39,7 +39,8 @@ function lineChart(host, options) {
     const y = scale(options.y.log, all.y, height < 340 ? 5 : 7, !options.y.log, false);
     const left = 34 + 7.5 * Math.max(...y.ticks.map((t) => y.label(t).length), 1);
     const frame = { left, right: width - 16, top: 12, bottom: height - 48 };
-    const x = scale(options.x.log, all.x, Math.max(3, Math.min(8, width / 90)), false, true);
+    const x = scale(options.x.log, all.x, Math.max(3, Math.min(8, width / 90)), false, true, options.x.whole);
+    if (options.x.whole) x.ticks = x.ticks.filter(Number.isInteger);
     x.place = placer(x, options.x.log, frame.left, frame.right);
     y.place = placer(y, options.y.log, frame.bottom, frame.top);
     view = { x, y, frame, series, width, height };
@@ -54,12 +55,12 @@ function lineChart(host, options) {
     move(cursor, false);
   }
 
-  function scale(log, values, count, fromZero, tight) {
+  function scale(log, values, count, fromZero, tight, whole = false) {
     const usable = fromZero ? values.concat(0) : values;
     let low = Infinity, high = -Infinity;
     for (const v of usable) { low = Math.min(low, v); high = Math.max(high, v); }
     if (!(low <= high)) [low, high] = [log ? 1 : 0, log ? 10 : 1];
-    return log ? logTicks(low, high, count) : linearTicks(low, high, count, tight);
+    return log ? logTicks(low, high, count) : linearTicks(low, high, count, tight, whole);
   }
 
   function placer(axis, log, from, to) {
@@ -184,7 +185,8 @@ function lineChart(host, options) {
     tip.style.right = share < 0.5 ? "auto" : `calc(${100 * (1 - share)}% + 14px)`;
   }
 
-  new ResizeObserver(() => draw()).observe(host);
+  // In a frame of its own, because drawing may change sizes too.
+  new ResizeObserver(() => requestAnimationFrame(() => draw())).observe(host);
   shown.listeners.push(draw);
   draw();
   return { draw };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use super::super::plot::{COLOURS, DASHES, ramp};
+use super::super::plot::{self, COLOURS, DASHES, ramp};
 use super::Report;
 use crate::results::{Offer, PolicyResults, Results};
 use crate::statistics::{BAND, MeanAndError, evenly_spaced};
@@ -16,7 +16,7 @@ const POINTS: (usize, usize) = (400, 200);
 const RAMP: usize = 101;
 
 /// Fields of `run.json` that are shown as they are.
-const SHOWN: [&str; 18] = [
+const SHOWN: [&str; 19] = [
     "version",
     "command",
     "seed",
@@ -28,6 +28,7 @@ const SHOWN: [&str; 18] = [
     "episodes",
     "horizon",
     "replications",
+    "reference",
     "delta",
     "seconds",
     "peak_memory_bytes",
@@ -47,12 +48,27 @@ pub(in crate::report) fn ramp_colours() -> Vec<String> {
 pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
     let mut series = Vec::new();
     let mut runs = Vec::new();
+    let names = report.runs.iter().flat_map(|run| run.policies.iter());
+    let names: Vec<&str> = names.map(PolicyResults::name).collect();
+    let looks = plot::styles(names.iter().copied());
+    let groups = report.instances();
     for (number, (run, label)) in report.runs.iter().zip(&report.labels).enumerate() {
         // Most policies are compared with the same optimal offers; each distinct one is embedded once.
         let mut optimal: Vec<&[Offer]> = Vec::new();
         for policy in &run.policies {
             let name = report.series_name(number, policy.name());
-            series.push(policy_json(policy, number, &name, &mut optimal));
+            let place = series.len();
+            let mut entry = policy_json(policy, number, &name, &mut optimal);
+            // The same policy of another folder keeps its colour and takes another dash.
+            let before = names[..place].iter().filter(|n| **n == names[place]);
+            entry["colour"] = looks[place].0.into();
+            entry["dash"] = (looks[place].1 + before.count()).into();
+            entry["group"] = groups.iter().position(|g| g.contains(&number)).into();
+            entry["rewards"] = match run.opt.is_empty() {
+                true => Value::Null,
+                false => rewards_json(policy, &run.opt),
+            };
+            series.push(entry);
         }
         runs.push(run_json(run, label, &optimal));
     }
@@ -120,6 +136,8 @@ fn policy_json<'a>(
         "error": at(&|p| p.standard_error),
         "mean_reward": policy.run.mean_reward,
         "share_of_opt": policy.run.share_of_opt,
+        "expected": policy.run.expected_regret,
+        "expected_error": policy.run.expected_standard_error,
         "paired": policy.run.paired_difference,
         "paired_error": policy.run.paired_standard_error,
         "warnings": policy.run.warnings,
@@ -128,6 +146,16 @@ fn policy_json<'a>(
         "left": policy.left.iter().map(|p| p.mean).collect::<Vec<_>>(),
         "left_error": policy.left.iter().map(|p| p.standard_error).collect::<Vec<_>>(),
         "offers": offers,
+    })
+}
+
+/// Mean reward per episode and opt, block by block.
+fn rewards_json(policy: &PolicyResults, opt: &[f64]) -> Value {
+    let blocks = plot::reward_blocks(&policy.cumulative, opt);
+    json!({
+        "episode": blocks.iter().map(|b| b.episode).collect::<Vec<_>>(),
+        "reward": blocks.iter().map(|b| b.reward).collect::<Vec<_>>(),
+        "opt": blocks.iter().map(|b| b.opt).collect::<Vec<_>>(),
     })
 }
 

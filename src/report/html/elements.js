@@ -24,9 +24,9 @@ function fill(node, attributes, children) {
 
 const byId = (id) => document.getElementById(id);
 
-/** Colour and dash of series number i, as in the pictures beside the page. */
-const colourOf = (i) => `var(--c${i % data.colours})`;
-const dashOf = (i) => data.dashes[i % data.dashes.length];
+/** Colour and dash of series number i, as in the pictures beside the page; below 0 a line for reference. */
+const colourOf = (i) => i < 0 ? "var(--axis)" : `var(--c${(data.series?.[i]?.colour ?? i) % data.colours})`;
+const dashOf = (i) => i < 0 ? "2 3" : data.dashes[(data.series?.[i]?.dash ?? i) % data.dashes.length];
 
 /** A short line in a series' colour and dash. */
 function swatch(i) {
@@ -40,24 +40,36 @@ function number(x, like = x) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   const size = Math.abs(like);
   if (size >= 1e7 || (size > 0 && size < 1e-3)) return x.toExponential(2);
-  return x.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3);
+  return unsigned(x.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3));
 }
 
 /** Numbers of one column, with the same decimals. */
 function column(values) {
   const size = Math.max(...values.filter((v) => v !== null).map(Math.abs), 0);
   const decimals = size >= 1000 ? 1 : size >= 10 || size === 0 ? 2 : Math.min(6, 3 - Math.floor(Math.log10(size)));
-  return values.map((v) => (v === null ? "–" : v.toFixed(decimals)));
+  return values.map((v) => (v === null ? "–" : unsigned(v.toFixed(decimals))));
 }
+
+/** A column of means with their errors, where there are any. */
+function withBands(means, errors) {
+  const cells = column([...means, ...errors]);
+  return means.map((_, k) => (errors[k] === null ? cells[k] : `${cells[k]} ± ${cells[means.length + k]}`));
+}
+
+/** Zero has no sign. */
+const unsigned = (text) => (/^-0\.?0*$/.test(text) ? text.slice(1) : text);
 
 const percent = (x) => (x === null ? "–" : `${(100 * x).toFixed(1)}%`);
 
 /** Round ticks that cover low..high: { low, high, ticks, label }. */
-function linearTicks(low, high, count, tight) {
+function linearTicks(low, high, count, tight, whole = false) {
   const span = high > low ? high - low : 1;
   const raw = span / count;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw * (1 - 1e-9)) ?? 10 * power;
+  const steps = [1, 2, 2.5, 5, 10].map((m) => m * power);
+  const fit = steps.find((s) => s >= raw * (1 - 1e-9) && (!whole || Number.isInteger(s))) ?? 10 * power;
+  // There is nothing between whole steps and episodes.
+  const step = whole ? Math.max(1, fit) : fit;
   const slack = tight ? 1e-9 : 0;
   const first = tight ? Math.ceil(low / step - slack) : Math.floor(low / step);
   const last = tight ? Math.floor((low + span) / step + slack) : Math.ceil((low + span) / step);
@@ -92,6 +104,28 @@ function choice(label, options, current, choose) {
   mark(current);
   return el("div", { class: "choice", role: "group", "aria-label": label },
     el("span", { "aria-hidden": "true" }, label), ...buttons);
+}
+
+/** Text to copy. */
+function code(text) {
+  const block = el("pre", { tabindex: 0 }, text);
+  const button = el("button", { type: "button", class: "copy", click: async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(block);
+      button.textContent = "Selected";
+    }
+  } }, "Copy");
+  return el("div", { class: "code" }, block, button);
+}
+
+/** Links to the pictures beside the page. */
+function pictures() {
+  const link = (name) => el("a", { href: encodeURIComponent(name) }, name);
+  byId("pictures").append("The plots as files beside this page: ",
+    ...data.pictures.flatMap((name, k) => k ? [", ", link(name)] : [link(name)]), ".");
 }
 
 /** Which series are shown, and who wants to know when that changes. */

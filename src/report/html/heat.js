@@ -50,7 +50,9 @@ function heatMaps() {
     const { steps, budgets, learnt } = series.offers;
     const optimal = optimalOf(series);
     const values = [learnt, optimal].map((offers) => offers.mean.map((_, k) => valueOf(offers, k)));
-    const known = values.flat().filter((v) => v !== null);
+    const others = planning.filter((s) => s.run === series.run).map((s) => s.offers.learnt);
+    const known = [...others, optimal].flatMap((offers) => offers.mean.map((_, k) => valueOf(offers, k))).filter((v) => v !== null);
+    const without = [learnt, optimal].some((offers) => offers.share.some((s) => s <= 1e-12));
     let [low, high] = metric === "share" ? [0, 1] : [Math.min(...known), Math.max(...known)];
     if (!(low < high)) [low, high] = Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
     const colour = (v) => v === null ? "var(--none)"
@@ -61,8 +63,22 @@ function heatMaps() {
     const figures = names.map((name) => el("figure", {}, el("figcaption", {}, name)));
     host.replaceChildren(...figures);
     panels = values.map((list, k) => panel(figures[k], names[k], steps, budgets, list, colour));
-    scale(low, high, known.length < 2 * steps.length * budgets.length);
+    printed(colour);
+    scale(low, high, metric !== "share" && without);
     read();
+  }
+
+  /** On paper there is nothing to choose: the maps of all policies of the run stand there. */
+  function printed(colour) {
+    const { steps, budgets } = series.offers;
+    const alike = planning.filter((s) => s.run === series.run && s.offers.steps.length === steps.length);
+    const maps = [["optimal policy", optimalOf(series)], ...alike.filter(differs).map((s) => [s.name, s.offers.learnt])];
+    const figures = maps.map(([name]) => el("figure", {}, el("figcaption", {}, name)));
+    byId("offers-print").replaceChildren(...figures);
+    maps.forEach(([name, offers], k) =>
+      panel(figures[k], name, steps, budgets, offers.mean.map((_, c) => valueOf(offers, c)), colour));
+    // Nothing to point at on paper, and nothing to focus on a screen that does not show them.
+    figures.forEach((figure) => figure.querySelector(".plot").removeAttribute("tabindex"));
   }
 
   function panel(figure, name, steps, budgets, values, colour) {
@@ -170,7 +186,8 @@ function heatMaps() {
   let width = 0;
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
-    if (now !== width) { width = now; draw(); }
+    // In a frame of its own, because drawing may change sizes too.
+    if (now !== width) { width = now; requestAnimationFrame(draw); }
   }).observe(byId("offers-panels"));
   start();
 }

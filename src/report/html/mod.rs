@@ -1,14 +1,18 @@
 //! `report.html`: one page that needs nothing but itself, and the pictures beside it.
 
 pub(super) mod data;
+mod sweep;
+
+pub use sweep::SweepReport;
 
 use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::plot::{self, AxisName, Chart, HeatMap, Point};
+use super::finding;
+use super::plot::{self, AxisName, Chart, HeatMap, Point, Series};
 use super::png::Painter;
-use crate::results::{OfferMap, Results, labels};
+use crate::results::{OfferMap, PointResult, Results, labels};
 
 const SKELETON: &str = include_str!("page.html");
 pub(super) const STYLE: &str = include_str!("report.css");
@@ -52,6 +56,25 @@ impl Report {
         }
     }
 
+    /// What came out, in a sentence for each instance.
+    fn finding(&self) -> String {
+        let groups = self.instances();
+        let several = groups.len() > 1;
+        let sentence = |group: &Vec<usize>| {
+            let found = finding::finding(group.iter().flat_map(|&i| {
+                let run = &self.runs[i].run;
+                PointResult::all(run).map(move |result| PointResult {
+                    policy: self.series_name(i, &result.policy),
+                    ..result
+                })
+            }));
+            let places: Vec<&str> = group.iter().map(|&i| self.labels[i].as_str()).collect();
+            let place = format!("{}: ", places.join(", "));
+            if several { place + &found } else { found }
+        };
+        groups.iter().map(sentence).collect::<Vec<_>>().join(" ")
+    }
+
     /// The headline of a picture, short enough for it.
     fn headline(&self, what: &str) -> String {
         format!("{}: {what}", plot::shorten(&self.title, 56))
@@ -67,6 +90,7 @@ impl Report {
                 ("{{title}}", &title),
                 ("{{style}}", STYLE),
                 ("{{heading}}", &title),
+                ("{{finding}}", &escape(&self.finding())),
                 ("{{data}}", &data),
                 ("{{script}}", &SCRIPTS.concat()),
             ],
@@ -78,6 +102,8 @@ impl Report {
         let mut svgs = vec![("regret".to_string(), self.regret().svg())];
         let log = self.regret_log();
         svgs.extend(log.map(|chart| ("regret-log".to_string(), chart.svg())));
+        let rewards = self.rewards();
+        svgs.extend(rewards.map(|chart| ("reward".to_string(), chart.svg())));
         svgs.extend(self.budget_left().map(|svg| ("budget".to_string(), svg)));
         for (i, (run, label)) in self.runs.iter().zip(&self.labels).enumerate() {
             let name = match self.runs.len() {
@@ -86,12 +112,7 @@ impl Report {
             };
             svgs.extend(offers(run, label, self.runs.len() > 1).map(|svg| (name, svg)));
         }
-        let painter = Painter::default();
-        let with_png = |(name, svg): (String, String)| {
-            let png = painter.png(&svg);
-            (name, svg, png)
-        };
-        svgs.into_par_iter().map(with_png).collect()
+        painted(svgs)
     }
 
     /// What a policy is called: its name, with its folder where there are several.
@@ -115,7 +136,10 @@ impl Report {
     fn regret(&self) -> Chart {
         let runs = self.runs.iter().enumerate();
         let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, p)));
-        let curves = policies.map(|(i, p)| (self.short_name(i, p.name()), &p.cumulative[..]));
+        let curves = policies.map(|(i, p)| {
+            let label = self.short_name(i, p.name());
+            (label, p.name(), &p.cumulative[..])
+        });
         plot::regret_curves(&self.headline("regret"), curves)
     }
 
@@ -124,26 +148,68 @@ impl Report {
     fn regret_log(&self) -> Option<Chart> {
         let positive = |p: &Point| p.y > 0.0 && p.band.is_none_or(|(lower, _)| lower > 0.0);
         let mut chart = self.regret();
-        chart.x = AxisName::log(chart.x.name);
+        chart.x = AxisName {
+            whole: true,
+            ..AxisName::log(chart.x.name)
+        };
         chart.y = AxisName::log(chart.y.name);
-        let series = chart.series.into_iter().enumerate();
-        chart.series = series
-            .map(|(i, series)| series.with_style(i, i))
-            .filter(|series| series.points.last().is_some_and(positive))
-            .collect();
+        let clear = |series: &Series| series.points.last().is_some_and(positive);
+        chart.series.retain(clear);
         (!chart.series.is_empty()).then_some(chart)
+    }
+
+    /// Reward per episode, of one run or of several runs on one instance.
+    fn rewards(&self) -> Option<Chart> {
+        let known = self.runs.iter().all(|run| !run.opt.is_empty());
+        if !known || self.instances().len() > 1 {
+            return None;
+        }
+        let runs = self.runs.iter().enumerate();
+        let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, run, p)));
+        let curves = policies.map(|(i, run, p)| {
+            let label = self.short_name(i, p.name());
+            (label, p.name(), &p.cumulative[..], &run.opt[..])
+        });
+        Some(plot::rewards(&self.headline("reward"), curves))
+    }
+
+    /// The instance of each run, by number: runs whose steps, episodes and optima are equal share one. Regrets of unlike
+    /// instances cannot be ranked.
+    fn instances(&self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (i, run) in self.runs.iter().enumerate() {
+            let alike = |group: &&mut Vec<usize>| {
+                let (a, b) = (&self.runs[group[0]].run, &run.run);
+                (a.horizon, a.episodes, &a.opt) == (b.horizon, b.episodes, &b.opt)
+            };
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.push(i),
+                None => groups.push(vec![i]),
+            }
+        }
+        groups
     }
 
     fn budget_left(&self) -> Option<String> {
         let runs = self.runs.iter().enumerate();
         let series = runs.flat_map(|(i, run)| {
             let policies = run.policies.iter().filter(|p| !p.left.is_empty());
-            policies.map(move |p| (self.short_name(i, p.name()), &p.left[..]))
+            policies.map(move |p| (self.short_name(i, p.name()), p.name(), &p.left[..]))
         });
         let series: Vec<_> = series.collect();
         let title = self.headline("budget use, last quarter of the episodes");
         (!series.is_empty()).then(|| plot::budget_left(&title, &series).svg())
     }
+}
+
+/// Pictures by name, as SVG and as PNG.
+pub(super) fn painted(svgs: Vec<(String, String)>) -> Vec<(String, String, Vec<u8>)> {
+    let painter = Painter::default();
+    let with_png = |(name, svg): (String, String)| {
+        let png = painter.png(&svg);
+        (name, svg, png)
+    };
+    svgs.into_par_iter().map(with_png).collect()
 }
 
 /// The optimal policy's offers beside those of every policy that differs.

@@ -21,7 +21,7 @@ function chips() {
 }
 
 function regretChart() {
-  const scales = { x: { name: "episode", log: false }, y: { name: "cumulative regret (units of reward)", log: false } };
+  const scales = { x: { name: "episode", log: false, whole: true }, y: { name: "cumulative regret (units of reward)", log: false } };
   const chart = lineChart(byId("regret-chart"), {
     label: "Cumulative regret by episode", ...scales,
     what: (x) => `episode ${x}`,
@@ -45,37 +45,66 @@ function budgetChart() {
   }
   const last = Math.max(...series.map((s) => s.x.length));
   lineChart(byId("budget-chart"), {
-    label: "Budget left by step", x: { name: "step", log: false }, y: { name: "budget left (units)", log: false, floor: 0 },
+    label: "Budget left by step", x: { name: "step", log: false, whole: true }, y: { name: "budget left (units)", log: false, floor: 0 },
     what: (x) => x === last ? "end of the episode" : `step ${x}`,
     series,
   });
 }
 
+function rewardChart() {
+  const series = data.series.map((s, i) => ({ s, i })).filter(({ s }) => s.rewards)
+    .map(({ s, i }) => ({ i, name: s.name, x: s.rewards.episode, y: s.rewards.reward, error: s.rewards.reward.map(() => null) }));
+  const alike = data.series.every((s) => s.group === data.series[0].group);
+  if (!series.length || !alike) { byId("reward").remove(); return; }
+  const { episode, opt } = data.series[0].rewards;
+  const size = episode[0];
+  byId("reward-lead").textContent = size > 1 ? `Means of ${size} episodes and of all replications, beside opt. Higher is better.`
+    : "Mean over replications, beside opt. Higher is better.";
+  series.push({ i: -1, name: "opt", x: episode, y: opt, error: opt.map(() => null) });
+  lineChart(byId("reward-chart"), {
+    label: "Reward per episode", x: { name: "episode", log: false, whole: true }, y: { name: "reward per episode", log: false },
+    what: (x) => size > 1 ? `episodes ${Math.max(1, x - size + 1)} to ${x}` : `episode ${x}`,
+    series,
+  });
+}
+
+/** Regrets of unlike instances are not ranked together: a part of the table for each. */
 function finalTable() {
-  const slopes = data.series.some((s) => s.slope !== null);
-  const heads = ["Policy", "Final regret", "± 3 s.e.", "s.e.", "Share of opt", "Reward per episode"];
-  const paired = data.series.some((s) => s.paired !== null && s.paired !== undefined);
-  if (paired) heads.push("Over the clairvoyant", "± 3 s.e. of the pairs");
-  if (slopes) heads.push("Slope, last half");
-  const rows = data.series.map((s, i) => ({ s, i })).sort((a, b) => a.s.mean.at(-1) - b.s.mean.at(-1));
-  const all = (value) => rows.map(({ s }) => value(s));
-  const band = (error) => error === null ? null : data.band * error;
-  const columns = [column(all((s) => s.mean.at(-1))), column(all((s) => band(s.error.at(-1)))),
-    column(all((s) => s.error.at(-1))), all((s) => percent(s.share_of_opt)), column(all((s) => s.mean_reward))];
-  if (paired) columns.push(column(all((s) => s.paired ?? null)), column(all((s) => band(s.paired_error ?? null))));
-  const slope = (s) => s.slope === null ? "–"
-    : s.slope.toFixed(2) + (s.slope_error === null ? "" : ` ± ${(data.band * s.slope_error).toFixed(2)}`);
-  if (slopes) columns.push(all(slope));
-  const body = el("tbody", {}, ...rows.map(({ s, i }, k) =>
-    el("tr", { "data-series": i }, el("th", { scope: "row" }, swatch(i), s.name),
-      ...columns.map((cells) => el("td", {}, cells[k])))));
+  const rows = data.series.map((s, i) => ({ s, i }))
+    .sort((a, b) => a.s.group - b.s.group || a.s.mean.at(-1) - b.s.mean.at(-1));
+  const all = (value) => rows.map(({ s }) => value(s) ?? null);
+  const band = (error) => error === null || error === undefined ? null : data.band * error;
+  const reference = (s) => data.runs[s.run].run.reference;
+  const paired = (value) => (s) => s.policy === reference(s) ? null : value(s);
+  const references = [...new Set(data.series.map(reference))];
+  const columns = [
+    ["Final regret ± 3 s.e.", withBands(all((s) => s.mean.at(-1)), all((s) => band(s.error.at(-1))))],
+    ["Expected regret ± 3 s.e.", withBands(all((s) => s.expected), all((s) => band(s.expected_error)))],
+    [`Over ${references.length === 1 ? references[0] : "the reference"} ± 3 s.e.`,
+      withBands(all(paired((s) => s.paired)), all(paired((s) => band(s.paired_error))))],
+    ["Share of opt", all((s) => s.share_of_opt).map(percent)], ["Reward per episode", column(all((s) => s.mean_reward))],
+    ["Slope, last half ± 3 s.e.", withBands(all((s) => s.slope), all((s) => band(s.slope_error)))],
+  ].filter(([, cells]) => cells.some((cell) => cell !== "–"));
+  const groups = [...new Set(rows.map(({ s }) => s.group))];
+  const bodies = groups.map((group) => {
+    const names = [...new Set(rows.filter(({ s }) => s.group === group).map(({ s }) => data.runs[s.run].label))];
+    const head = groups.length === 1 ? null
+      : el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: columns.length + 1 }, names.join(", ")));
+    return el("tbody", {}, head, ...rows.map((row, k) => ({ ...row, k })).filter(({ s }) => s.group === group).map(({ s, i, k }) =>
+      el("tr", { "data-series": i }, el("th", { scope: "row" }, swatch(i), s.name),
+        ...columns.map(([, cells]) => el("td", {}, cells[k])))));
+  });
   byId("final").append(
-    el("thead", {}, el("tr", {}, ...heads.map((h) => el("th", { scope: "col" }, h)))), body);
-  const mark = () => body.querySelectorAll("tr").forEach((row) =>
+    el("thead", {}, el("tr", {}, ...["Policy", ...columns.map(([head]) => head)].map((h) => el("th", { scope: "col" }, h)))), ...bodies);
+  const mark = () => byId("final").querySelectorAll("tr[data-series]").forEach((row) =>
     row.classList.toggle("off", !shown.has(Number(row.dataset.series))));
   shown.listeners.push(mark);
-  byId("final-note").textContent = slopes
-    ? "Slope of log regret against log episode over the last half: 1 is linear growth, 0.5 that of a square root." : "";
+  const notes = ["± is 3 standard errors over replications; differences are paired, replication by replication."];
+  if (groups.length > 1) notes.push("These are different instances, whose regrets cannot be compared: each is ranked by itself.");
+  if (data.series.some((s) => s.slope !== null)) {
+    notes.push("Slope of log regret against log episode over the last half: 1 is linear growth, 0.5 that of a square root; none where regret is within its error of zero.");
+  }
+  byId("final-note").textContent = notes.join(" ");
 }
 
 function warnings() {
@@ -103,13 +132,6 @@ function settings() {
   }
 }
 
-/** Links to the pictures beside the page. */
-function pictures() {
-  const link = (name) => el("a", { href: encodeURIComponent(name) }, name);
-  byId("pictures").append("The plots as files beside this page: ",
-    ...data.pictures.flatMap((name, k) => k ? [", ", link(name)] : [link(name)]), ".");
-}
-
 /** opt and the fluid bound, for some budgets where there are many. */
 function optima(run) {
   const budgets = Object.keys(run.opt ?? {});
@@ -130,29 +152,14 @@ function optima(run) {
 /** A word of a shell command. */
 const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Text to copy. */
-function code(text) {
-  const block = el("pre", { tabindex: 0 }, text);
-  const button = el("button", { type: "button", class: "copy", click: async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(block);
-      button.textContent = "Selected";
-    }
-  } }, "Copy");
-  return el("div", { class: "code" }, block, button);
-}
-
 theme();
 subtitle();
 chips();
 regretChart();
+rewardChart();
 finalTable();
 warnings();
 budgetChart();
 heatMaps();
 settings();
 pictures();
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));

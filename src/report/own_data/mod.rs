@@ -9,8 +9,8 @@ use crate::history::fit::ModelFile;
 use crate::history::plan::PlanView;
 
 const SKELETON: &str = include_str!("page.html");
-const OWN_STYLE: &str = include_str!("own_data.css");
-const MARKS: &str = include_str!("marks.js");
+pub(super) const OWN_STYLE: &str = include_str!("own_data.css");
+pub(super) const MARKS: &str = include_str!("marks.js");
 const FIT: &str = include_str!("fit.js");
 const PLAN: &str = include_str!("plan.js");
 

@@ -31,12 +31,20 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Covers the values `low..=high` on the page from `from` to `to`, with about `count` ticks.
-    pub fn new(scale: Scale, ends: Ends, range: (f64, f64), page: (f64, f64), count: f64) -> Self {
-        let (low, high, step, ticks) = match scale {
-            Scale::Linear => linear(ends, range, count),
+    /// Covers the values `low..=high` on the page from `from` to `to`, with about `count` ticks, on whole numbers alone
+    /// where there is nothing between them.
+    pub fn new(
+        (scale, whole): (Scale, bool),
+        ends: Ends,
+        range: (f64, f64),
+        page: (f64, f64),
+        count: f64,
+    ) -> Self {
+        let (low, high, step, mut ticks) = match scale {
+            Scale::Linear => linear(ends, range, count, whole),
             Scale::Log => logarithmic(ends, range, count),
         };
+        ticks.retain(|tick| !whole || tick.fract() == 0.0);
         Self {
             scale,
             low,
@@ -83,15 +91,16 @@ impl Axis {
 
 type Range = (f64, f64, f64, Vec<f64>);
 
-fn linear(ends: Ends, (low, high): (f64, f64), count: f64) -> Range {
+fn linear(ends: Ends, (low, high): (f64, f64), count: f64, whole: bool) -> Range {
     let span = if high > low { high - low } else { 1.0 };
     let raw = span / count;
     let power = 10f64.powf(raw.log10().floor());
     let step = [1.0, 2.0, 2.5, 5.0, 10.0]
         .iter()
         .map(|m| m * power)
-        .find(|step| *step >= raw * (1.0 - 1e-9))
+        .find(|step| *step >= raw * (1.0 - 1e-9) && (!whole || step.fract() == 0.0))
         .unwrap_or(10.0 * power);
+    let step = if whole { step.max(1.0) } else { step };
     let slack = 1e-9;
     let (first, last) = match ends {
         Ends::Round => ((low / step).floor(), ((low + span) / step).ceil()),
@@ -164,7 +173,7 @@ mod tests {
     use super::*;
 
     fn labels(scale: Scale, ends: Ends, low: f64, high: f64) -> Vec<String> {
-        let axis = Axis::new(scale, ends, (low, high), (0.0, 100.0), 6.0);
+        let axis = Axis::new((scale, false), ends, (low, high), (0.0, 100.0), 6.0);
         axis.ticks().iter().map(|t| axis.label(*t)).collect()
     }
 
@@ -199,10 +208,33 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_have_no_ticks_between_them() {
+        let labels = |scale, low, high| -> Vec<String> {
+            let axis = Axis::new((scale, true), Ends::Tight, (low, high), (0.0, 1.0), 8.0);
+            axis.ticks().iter().map(|t| axis.label(*t)).collect()
+        };
+        assert_eq!(labels(Scale::Linear, 1.0, 4.0), ["1", "2", "3", "4"]);
+        assert_eq!(labels(Scale::Linear, 1.0, 20.0), ["5", "10", "15", "20"]);
+        assert_eq!(labels(Scale::Log, 0.7, 3.0), ["1", "2"]);
+    }
+
+    #[test]
     fn places_are_proportional() {
-        let linear = Axis::new(Scale::Linear, Ends::Tight, (2.0, 4.0), (0.0, 100.0), 4.0);
+        let linear = Axis::new(
+            (Scale::Linear, false),
+            Ends::Tight,
+            (2.0, 4.0),
+            (0.0, 100.0),
+            4.0,
+        );
         assert_eq!(linear.place(3.0), 50.0);
-        let log = Axis::new(Scale::Log, Ends::Tight, (1.0, 100.0), (0.0, 100.0), 4.0);
+        let log = Axis::new(
+            (Scale::Log, false),
+            Ends::Tight,
+            (1.0, 100.0),
+            (0.0, 100.0),
+            4.0,
+        );
         approx::assert_relative_eq!(log.place(10.0), 50.0, epsilon = 1e-9);
         // What lies beyond the range stays on the page; what has no logarithm is not shown.
         assert_eq!(log.place(-1.0), 0.0);

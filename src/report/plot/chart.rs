@@ -3,7 +3,7 @@
 
 use super::Scale;
 use super::axis::{Axis, Ends};
-use super::frame::{self, BOTTOM, LEFT, RIGHT, TOP, put};
+use super::frame::{self, Frame, put};
 
 /// Series with more points than this are drawn without a mark at each.
 const MARKED: usize = 24;
@@ -30,6 +30,12 @@ pub struct AxisName {
     pub scale: Scale,
     /// Whether a linear axis must include zero.
     pub from_zero: bool,
+    /// Whether there is nothing between whole numbers: episodes, steps, rows.
+    pub whole: bool,
+    /// Names of the places 1, 2, ... in place of numbers.
+    pub places: Vec<String>,
+    /// What the axis covers at least, so that several charts can share it.
+    pub covers: Option<(f64, f64)>,
 }
 
 /// One line of a chart.
@@ -63,6 +69,18 @@ impl AxisName {
             name: name.into(),
             scale: Scale::Linear,
             from_zero: true,
+            whole: false,
+            places: Vec::new(),
+            covers: None,
+        }
+    }
+
+    /// A linear axis over whole numbers, from the first to the last.
+    pub fn whole(name: impl Into<String>) -> Self {
+        Self {
+            from_zero: false,
+            whole: true,
+            ..Self::linear(name)
         }
     }
 
@@ -72,13 +90,15 @@ impl AxisName {
             name: name.into(),
             scale: Scale::Log,
             from_zero: false,
+            ..Self::linear("")
         }
     }
 
     fn range(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let usable = |v: &f64| v.is_finite() && (self.scale == Scale::Linear || *v > 0.0);
         let zero = (self.scale == Scale::Linear && self.from_zero).then_some(0.0);
-        let ends = values.filter(usable).chain(zero);
+        let covers = self.covers.into_iter().flat_map(|(low, high)| [low, high]);
+        let ends = values.chain(covers).filter(usable).chain(zero);
         let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
             (low.min(v), high.max(v))
         });
@@ -134,64 +154,90 @@ impl Series {
 impl Chart {
     /// The picture as SVG text.
     pub fn svg(&self) -> String {
-        let points = || self.series.iter().flat_map(|s| &s.points);
-        let x = Axis::new(
-            self.x.scale,
-            Ends::Tight,
-            self.x.range(points().map(|p| p.x)),
-            (LEFT, RIGHT),
-            8.0,
-        );
-        // A logarithmic axis is for the means: a band that reaches down to zero would need infinite room.
-        let values = points().flat_map(|p| match self.y.scale {
-            Scale::Linear => [p.ends().0, p.ends().1],
-            Scale::Log => [p.ends().0.max(p.y / 5.0), p.ends().1],
-        });
-        let range = self.y.range(values);
-        let y = Axis::new(self.y.scale, Ends::Round, range, (BOTTOM, TOP), 7.0);
-        let mut svg = frame::open(self, &x, &y);
-        for (i, series) in self.series.iter().enumerate() {
-            draw(&mut svg, series, i, &x, &y);
-        }
+        let frame = Frame::wide(self);
+        let mut svg = self.drawn(&frame);
         frame::legend(&mut svg, self);
         svg.push_str("</svg>\n");
         svg
     }
+
+    /// A small picture without a legend, one of several.
+    pub fn panel(&self) -> String {
+        self.drawn(&Frame::panel()) + "</svg>\n"
+    }
+
+    /// Smallest and largest value of the vertical axis.
+    pub fn y_range(&self) -> (f64, f64) {
+        let points = self.series.iter().flat_map(|s| &s.points);
+        // A logarithmic axis is for the means: a band that reaches down to zero would need infinite room.
+        let values = points.flat_map(|p| match self.y.scale {
+            Scale::Linear => [p.ends().0, p.ends().1],
+            Scale::Log => [p.ends().0.max(p.y / 5.0), p.ends().1],
+        });
+        self.y.range(values)
+    }
+
+    fn drawn(&self, frame: &Frame) -> String {
+        let points = self.series.iter().flat_map(|s| &s.points);
+        let along = match self.x.places.len() {
+            0 => self.x.range(points.map(|p| p.x)),
+            places => (0.5, places as f64 + 0.5),
+        };
+        let x = Axis::new(
+            (self.x.scale, self.x.whole),
+            Ends::Tight,
+            along,
+            (frame.left, frame.right),
+            (frame.right - frame.left) / 70.0,
+        );
+        let y = Axis::new(
+            (self.y.scale, false),
+            Ends::Round,
+            self.y_range(),
+            (frame.bottom, frame.top),
+            (frame.bottom - frame.top) / 54.0,
+        );
+        let mut svg = frame::open(self, frame, &x, &y);
+        for (i, series) in self.series.iter().enumerate() {
+            draw(&mut svg, series, i, &x, &y);
+        }
+        svg
+    }
 }
 
-/// The band, the line, and marks where the points are few.
+/// The band, the line, and marks where the points are few; in pieces where values cannot be shown.
 fn draw(svg: &mut String, series: &Series, place: usize, x: &Axis, y: &Axis) {
     let (colour, dash) = frame::style(series, place);
     let at = |px: f64, py: f64| format!("{:.1},{:.1}", x.place(px), y.place(py));
-    let shown: Vec<&Point> = series
-        .points
-        .iter()
-        .filter(|p| x.shows(p.x) && y.shows(p.y))
-        .collect();
-    if shown.iter().any(|p| p.band.is_some()) {
-        let upper = shown.iter().map(|p| at(p.x, p.ends().1));
-        let lower = shown.iter().rev().map(|p| at(p.x, p.ends().0));
-        let band: Vec<String> = upper.chain(lower).collect();
+    let shows = |p: &Point| x.shows(p.x) && y.shows(p.y);
+    let pieces = series.points.split(|p| !shows(p));
+    for piece in pieces.filter(|piece| !piece.is_empty()) {
+        if piece.iter().any(|p| p.band.is_some()) {
+            // Where a band leaves the axis it ends at the axis.
+            let upper = piece.iter().map(|p| at(p.x, p.ends().1));
+            let lower = piece.iter().rev().map(|p| at(p.x, p.ends().0));
+            let band: Vec<String> = upper.chain(lower).collect();
+            put(
+                svg,
+                format_args!(
+                    "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>",
+                    band.join(" ")
+                ),
+            );
+        }
+        let line: Vec<String> = piece.iter().map(|p| at(p.x, p.y)).collect();
         put(
             svg,
             format_args!(
-                "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>",
-                band.join(" ")
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>",
+                line.join(" ")
             ),
         );
     }
-    let line: Vec<String> = shown.iter().map(|p| at(p.x, p.y)).collect();
-    put(
-        svg,
-        format_args!(
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>",
-            line.join(" ")
-        ),
-    );
-    if shown.len() > MARKED {
+    if series.points.len() > MARKED {
         return;
     }
-    for p in shown {
+    for p in series.points.iter().filter(|p| shows(p)) {
         let (px, py) = (x.place(p.x), y.place(p.y));
         if let Some((lower, upper)) = p.band {
             let (low, high) = (y.place(lower), y.place(upper));

@@ -7,10 +7,48 @@ use super::chart::{Chart, Series};
 
 pub(super) const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 500.0;
-pub(super) const LEFT: f64 = 84.0;
-pub(super) const RIGHT: f64 = 640.0;
-pub(super) const TOP: f64 = 56.0;
-pub(super) const BOTTOM: f64 = 436.0;
+const RIGHT: f64 = 640.0;
+const TOP: f64 = 56.0;
+
+/// Width and height of a small picture.
+pub(super) const PANEL: (f64, f64) = (330.0, 250.0);
+
+/// Where the plot is on the page.
+#[derive(Debug)]
+pub(super) struct Frame {
+    size: (f64, f64),
+    title: (f64, usize),
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+}
+
+impl Frame {
+    /// A chart with its legend on the right, which may need more height.
+    pub fn wide(chart: &Chart) -> Self {
+        Self {
+            size: (WIDTH, height(chart)),
+            title: (16.0, usize::MAX),
+            left: 84.0,
+            right: RIGHT,
+            top: TOP,
+            bottom: 436.0,
+        }
+    }
+
+    /// One of several small charts.
+    pub fn panel() -> Self {
+        Self {
+            size: PANEL,
+            title: (13.0, 46),
+            left: 62.0,
+            right: PANEL.0 - 12.0,
+            top: 30.0,
+            bottom: PANEL.1 - 46.0,
+        }
+    }
+}
 
 /// Where names in the legend start, and how many characters fit beside the plot.
 const NAMES: f64 = RIGHT + 58.0;
@@ -47,84 +85,92 @@ pub(super) fn page(width: f64, height: f64, title: &str) -> String {
 }
 
 /// Starts the picture: everything but the series and the legend.
-pub(super) fn open(chart: &Chart, x: &Axis, y: &Axis) -> String {
-    let title = escape(&chart.title);
-    let mut svg = page(WIDTH, height(chart), &title);
+pub(super) fn open(chart: &Chart, frame: &Frame, x: &Axis, y: &Axis) -> String {
+    let Frame {
+        left,
+        right,
+        top,
+        bottom,
+        ..
+    } = *frame;
+    let (width, height) = frame.size;
+    let (size, length) = frame.title;
+    let mut svg = page(width, height, &escape(&chart.title));
     put(
         &mut svg,
         format_args!(
-            "<text x=\"{LEFT}\" y=\"30\" font-size=\"16\" font-weight=\"bold\">{title}</text>"
+            "<text x=\"{left}\" y=\"{}\" font-size=\"{size}\" font-weight=\"bold\">{}</text>",
+            1.9 * size,
+            escape(&shorten(&chart.title, length))
         ),
     );
-    vertical(&mut svg, y);
-    horizontal(&mut svg, x);
+    for &tick in y.ticks() {
+        let at = y.place(tick);
+        let colour = if y.is_zero(tick) { "#888" } else { "#ddd" };
+        put(
+            &mut svg,
+            format_args!(
+                "<line x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"{colour}\"/>"
+            ),
+        );
+        let label = ((left - 8.0, at + 4.5), "end", y.label(tick));
+        anchored(&mut svg, label);
+    }
+    horizontal(&mut svg, chart, frame, x);
     put(
         &mut svg,
-        format_args!("<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\" stroke=\"#888\"/>"),
+        format_args!("<path d=\"M{left} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"#888\"/>"),
     );
+    let below = ((left + right) / 2.0, height.min(bottom + 44.0) - 6.0);
+    anchored(&mut svg, (below, "middle", chart.x.name.clone()));
     put(
         &mut svg,
         format_args!(
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            (LEFT + RIGHT) / 2.0,
-            BOTTOM + 44.0,
-            escape(&chart.x.name)
-        ),
-    );
-    put(
-        &mut svg,
-        format_args!(
-            "<text transform=\"translate(24 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            (TOP + BOTTOM) / 2.0,
+            "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            1.4 * size,
+            (top + bottom) / 2.0,
             escape(&chart.y.name)
         ),
     );
     svg
 }
 
-/// Grid lines and numbers of the vertical axis.
-fn vertical(svg: &mut String, y: &Axis) {
-    for &tick in y.ticks() {
-        let at = y.place(tick);
-        let colour = if y.is_zero(tick) { "#888" } else { "#ddd" };
-        put(
-            svg,
-            format_args!(
-                "<line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"{colour}\"/>"
-            ),
-        );
-        put(
-            svg,
-            format_args!(
-                "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                LEFT - 8.0,
-                at + 4.5,
-                y.label(tick)
-            ),
-        );
-    }
-}
-
-/// Tick marks and numbers of the horizontal axis.
-fn horizontal(svg: &mut String, x: &Axis) {
-    for &tick in x.ticks() {
+/// Tick marks and numbers of the horizontal axis, or the names of its places.
+fn horizontal(svg: &mut String, chart: &Chart, frame: &Frame, x: &Axis) {
+    let named = chart.x.places.iter().enumerate();
+    let named = named.map(|(i, name)| ((i + 1) as f64, name.clone()));
+    let numbered = x.ticks().iter().map(|tick| (*tick, x.label(*tick)));
+    let labels: Vec<(f64, String)> = match chart.x.places.len() {
+        0 => numbered.collect(),
+        _ => named.collect(),
+    };
+    let room = (frame.right - frame.left) / labels.len().max(1) as f64 / 7.0;
+    for (tick, label) in labels {
         let at = x.place(tick);
         put(
             svg,
             format_args!(
-                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{BOTTOM}\" y2=\"{}\" stroke=\"#888\"/>",
-                BOTTOM + 5.0
+                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{}\" y2=\"{}\" stroke=\"#888\"/>",
+                frame.bottom,
+                frame.bottom + 5.0
             ),
         );
-        put(
-            svg,
-            format_args!(
-                "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                BOTTOM + 20.0,
-                x.label(tick)
-            ),
-        );
+        let label = match chart.x.places.len() {
+            0 => label,
+            _ => shorten(&label, (room as usize).max(2)),
+        };
+        anchored(svg, ((at, frame.bottom + 20.0), "middle", label));
     }
+}
+
+fn anchored(svg: &mut String, ((x, y), anchor, text): ((f64, f64), &str, String)) {
+    put(
+        svg,
+        format_args!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            escape(&text)
+        ),
+    );
 }
 
 /// The height of a series in the legend.
@@ -146,23 +192,7 @@ pub(super) fn legend(svg: &mut String, chart: &Chart) {
     let mut at = TOP + 14.0;
     for i in order {
         let series = &chart.series[i];
-        let (colour, dash) = style(series, i);
-        put(
-            svg,
-            format_args!(
-                "<line x1=\"{}\" x2=\"{}\" y1=\"{at}\" y2=\"{at}\" stroke=\"{colour}\" stroke-width=\"3\" stroke-dasharray=\"{dash}\"/>",
-                NAMES - 36.0,
-                NAMES - 8.0
-            ),
-        );
-        put(
-            svg,
-            format_args!(
-                "<text x=\"{NAMES}\" y=\"{}\">{}</text>",
-                at + 4.5,
-                escape(&shorten(&series.name, NAME_LENGTH))
-            ),
-        );
+        legend_entry(svg, series, i, (NAMES, at));
         if let Some(note) = &series.note {
             put(
                 svg,
@@ -175,6 +205,27 @@ pub(super) fn legend(svg: &mut String, chart: &Chart) {
         }
         at += row_height(series);
     }
+}
+
+/// A line in the look of a series, and its name, which starts at (x, y).
+pub(super) fn legend_entry(svg: &mut String, series: &Series, place: usize, (x, y): (f64, f64)) {
+    let (colour, dash) = style(series, place);
+    put(
+        svg,
+        format_args!(
+            "<line x1=\"{}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\" stroke=\"{colour}\" stroke-width=\"3\" stroke-dasharray=\"{dash}\"/>",
+            x - 36.0,
+            x - 8.0
+        ),
+    );
+    put(
+        svg,
+        format_args!(
+            "<text x=\"{x}\" y=\"{}\">{}</text>",
+            y + 4.5,
+            escape(&shorten(&series.name, NAME_LENGTH))
+        ),
+    );
 }
 
 /// A text that fits beside the plot.

@@ -168,7 +168,7 @@ impl HeatMap<'_> {
             );
         }
         let page = (top + height, top);
-        let axis = Axis::new(Scale::Linear, Ends::Tight, (low, high), page, 5.0);
+        let axis = Axis::new((Scale::Linear, false), Ends::Tight, (low, high), page, 5.0);
         for &tick in axis.ticks() {
             let at = (x + width + 6.0, axis.place(tick) + 4.5);
             text(svg, at, "", &axis.label(tick));

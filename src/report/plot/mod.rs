@@ -5,13 +5,16 @@ mod chart;
 mod frame;
 mod heat;
 pub mod ramp;
+mod styles;
 
 pub use axis::Scale;
 pub use chart::{AxisName, Chart, Point, Series};
 pub use heat::{HeatMap, mean_offer};
+pub use styles::styles;
 
 pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
 
+use super::style::fixed;
 use crate::results::Results;
 use crate::statistics::MeanAndError;
 
@@ -29,46 +32,180 @@ pub fn regret(results: &Results) -> Chart {
         run.episodes, run.horizon, run.replications
     );
     let policies = results.policies.iter();
-    regret_curves(&title, policies.map(|p| (p.name(), &p.cumulative[..])))
+    regret_curves(
+        &title,
+        policies.map(|p| (p.name(), p.name(), &p.cumulative[..])),
+    )
 }
 
-/// Mean cumulative regret with its band, by name.
+/// The names that the paper gives its policies in its figure.
+pub fn with_paper_names(mut chart: Chart) -> Chart {
+    let names = [
+        ("mimic-opt-dp", "Mimic-Opt-DP"),
+        ("square-cbwk", "SquareCBwK"),
+        ("logistic-ucb1", "Logistic-UCB1"),
+    ];
+    for series in &mut chart.series {
+        if let Some((_, name)) = names.iter().find(|(kind, _)| *kind == series.name) {
+            series.name = (*name).into();
+        }
+    }
+    chart
+}
+
+/// Mean cumulative regret with its band: what the legend says, the policy, the curve.
 pub fn regret_curves<'a>(
     title: &str,
-    policies: impl Iterator<Item = (impl Into<String>, &'a [MeanAndError])>,
+    policies: impl Iterator<Item = (impl Into<String>, &'a str, &'a [MeanAndError])>,
 ) -> Chart {
-    let series = policies.map(|(name, cumulative)| {
+    let (mut names, mut series) = (Vec::new(), Vec::new());
+    for (label, policy, cumulative) in policies {
         let last = cumulative.last().map_or(0.0, |p| p.mean);
-        Series::new(name, curve(cumulative)).with_note(format!("final {last:.1}"))
-    });
+        let note = format!("final {}", fixed(last, 1));
+        names.push(policy);
+        series.push(Series::new(label, curve(cumulative)).with_note(note));
+    }
     Chart {
         title: title.into(),
-        x: AxisName::linear("episode"),
+        x: AxisName::whole("episode"),
         y: AxisName::linear(REGRET),
-        series: series.collect(),
+        series: by_policy(series, &names),
     }
 }
 
-/// Budget left by step, the end of the episode last.
-pub fn budget_left(title: &str, policies: &[(String, &[MeanAndError])]) -> Chart {
-    let series = policies.iter().map(|(name, left)| {
+/// Colours by policy. The dash is the policy's too, but where a policy comes several times the place tells them apart.
+fn by_policy(series: Vec<Series>, names: &[&str]) -> Vec<Series> {
+    let styled = series.into_iter().zip(styles(names.iter().copied()));
+    let styled = styled.enumerate().map(|(i, (series, (colour, dash)))| {
+        let before = names[..i].iter().filter(|name| **name == names[i]).count();
+        series.with_style(colour, dash + before)
+    });
+    styled.collect()
+}
+
+/// Mean reward per episode in blocks of episodes, beside opt.
+pub fn rewards<'a>(
+    title: &str,
+    policies: impl Iterator<Item = (String, &'a str, &'a [MeanAndError], &'a [f64])>,
+) -> Chart {
+    let (mut names, mut series, mut opt) = (Vec::new(), Vec::new(), Vec::new());
+    for (label, policy, cumulative, optima) in policies {
+        let blocks = reward_blocks(cumulative, optima);
+        if opt.is_empty() {
+            let points = blocks.iter().map(|b| Point::new(b.episode, b.opt));
+            opt.extend(points);
+        }
+        names.push(policy);
+        let points = blocks.iter().map(|b| Point::new(b.episode, b.reward));
+        series.push(Series::new(label, points.collect()));
+    }
+    let mut series = by_policy(series, &names);
+    series.push(Series::new("opt", opt).with_style(6, 2));
+    Chart {
+        title: title.into(),
+        x: AxisName::whole("episode"),
+        y: AxisName::linear("reward per episode (means of blocks of episodes)"),
+        series,
+    }
+}
+
+/// Means over a block of episodes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RewardBlock {
+    /// The last episode.
+    pub episode: f64,
+    /// Mean reward per episode, over replications.
+    pub reward: f64,
+    /// Mean of opt_t.
+    pub opt: f64,
+}
+
+/// At most 40 blocks; an episode's reward is opt_t less what its regret adds.
+pub fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBlock> {
+    let size = opt.len().div_ceil(40).max(1);
+    let blocks = opt.chunks(size).enumerate().map(|(i, block)| {
+        let (first, end) = (i * size, i * size + block.len());
+        let before = if first == 0 {
+            0.0
+        } else {
+            cumulative[first - 1].mean
+        };
+        let (count, total) = (block.len() as f64, block.iter().sum::<f64>());
+        RewardBlock {
+            episode: end as f64,
+            reward: (total - (cumulative[end - 1].mean - before)) / count,
+            opt: total / count,
+        }
+    });
+    blocks.collect()
+}
+
+/// Budget left by step, the end of the episode last: what the legend says, the policy, the budgets.
+pub fn budget_left(title: &str, policies: &[(String, &str, &[MeanAndError])]) -> Chart {
+    let series = policies.iter().map(|(label, _, left)| {
         let points = (1..).zip(*left).map(|(h, left)| {
             // Nobody can have less than nothing left.
             let lower = left.lower().max(0.0);
             Point::new(f64::from(h), left.mean).with_band(lower, left.upper())
         });
         let end = left.last().map_or(0.0, |end| end.mean);
-        Series::new(name, points.collect()).with_note(format!("{end:.2} left at the end"))
+        Series::new(label, points.collect()).with_note(format!("{end:.2} left at the end"))
     });
+    let names: Vec<&str> = policies.iter().map(|(_, policy, _)| *policy).collect();
     Chart {
         title: title.into(),
-        x: AxisName {
-            from_zero: false,
-            ..AxisName::linear("step (the last point is the end of the episode)")
-        },
+        x: AxisName::whole("step (the last point is the end of the episode)"),
         y: AxisName::linear("budget left at the start of the step (units)"),
-        series: series.collect(),
+        series: by_policy(series.collect(), &names),
     }
+}
+
+/// Small charts in rows of three with one legend below: series of one name look alike in all of them.
+pub fn small_multiples(title: &str, charts: &[Chart]) -> String {
+    let columns = charts.len().clamp(1, 3);
+    let (width, height) = frame::PANEL;
+    let rows = charts.len().div_ceil(columns);
+    let names = legend_of(charts);
+    let per_row = (columns * 330 / 190).max(1);
+    let legend = 24.0 * names.len().div_ceil(per_row) as f64;
+    let size = (
+        width * columns as f64,
+        40.0 + height * rows as f64 + legend + 12.0,
+    );
+    let mut svg = frame::page(size.0, size.1, &frame::escape(title));
+    frame::put(
+        &mut svg,
+        format_args!(
+            "<text x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"bold\">{}</text>",
+            frame::escape(title)
+        ),
+    );
+    for (i, chart) in charts.iter().enumerate() {
+        let (x, y) = ((i % columns) as f64 * width, (i / columns) as f64 * height);
+        let panel = chart.panel();
+        frame::put(
+            &mut svg,
+            format_args!("<g transform=\"translate({x} {})\">\n{panel}</g>", 40.0 + y),
+        );
+    }
+    for (i, series) in names.iter().enumerate() {
+        let x = 16.0 + 190.0 * (i % per_row) as f64;
+        let y = 52.0 + height * rows as f64 + 24.0 * (i / per_row) as f64;
+        frame::legend_entry(&mut svg, series, i, (x + 36.0, y));
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// One series of each name, in the order of their first chart.
+pub fn legend_of(charts: &[Chart]) -> Vec<Series> {
+    let mut names: Vec<Series> = Vec::new();
+    for series in charts.iter().flat_map(|chart| &chart.series) {
+        if names.iter().all(|known| known.name != series.name) {
+            names.push(series.clone());
+        }
+    }
+    names
 }
 
 /// Charts in a row, as one picture.

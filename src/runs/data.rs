@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use cbwk_gpu::config::StudyFile;
-use cbwk_gpu::error::{InputError, OutputError};
-use cbwk_gpu::results::ResultsFolder;
+use crate::config::StudyFile;
+use crate::error::{InputError, OutputError};
+use crate::results::ResultsFolder;
 
 /// The data of studies, read before anything is removed: it may lie in the very folder that is written to.
 #[derive(Debug, Default)]

@@ -1,0 +1,35 @@
+"""Episodic contextual bandits with knapsacks under conversion models.
+
+Learn how customers convert while a budget that is refilled every episode runs down. Plans are made by dynamic programming
+in compiled code; studies, plans and the live learner take NumPy arrays and give NumPy arrays.
+
+>>> import cbwk
+>>> results = cbwk.Study.preset("paper-auction").run(replications=2, policies=["tight-opt-dp", "clairvoyant"])
+>>> sorted(results.episodes)[:3]
+['b_t', 'cumulative_regret', 'episode']
+
+Actions are numbered from 1; action 0 is to offer nothing. Steps and episodes count from 1, rows of value tables from 0.
+"""
+
+from ._learner import Day, Learner, Offer
+from ._native import __version__
+from ._own import Oracle, Policy
+from ._plans import optimistic_plan, solve
+from ._results import Results
+from ._study import Study, presets
+from ._task import Task
+
+__all__ = [
+    "Day",
+    "Learner",
+    "Offer",
+    "Oracle",
+    "Policy",
+    "Results",
+    "Study",
+    "Task",
+    "__version__",
+    "optimistic_plan",
+    "presets",
+    "solve",
+]

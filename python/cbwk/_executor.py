@@ -1,0 +1,78 @@
+"""Studies on executors: replications cut into shards that run anywhere, and the whole put together here."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import Executor, Future, as_completed
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._native import RunResults
+from ._progress import Progress, watched
+
+if TYPE_CHECKING:
+    from ._study import OwnEntry, Study
+
+
+def run_shards(
+    study: Study,
+    executor: Executor,
+    folder: str | None,
+    command: str,
+    options: dict[str, Any],
+    own: list[OwnEntry],
+    progress: Progress,
+) -> RunResults:
+    """Runs a study in as many shards as the executor has workers, or a few more; the bytes do not depend on their number."""
+    from ._study import _own
+
+    start = time.perf_counter()
+    replications = options["replications"] or study.replications
+    count = max(1, min(replications, 4 * workers(executor)))
+    # A worker has the cores to itself only where nobody says otherwise.
+    shared = dict(options, threads=options["threads"] or 1)
+    tasks: list[Future[str]] = []
+    with watched(progress, study.name) as tell:
+        try:
+            for index in range(1, count + 1):
+                tasks.append(executor.submit(run_shard, study, index, count, shared, own))
+            for done, task in enumerate(as_completed(tasks), 1):
+                task.result()
+                if tell is not None:
+                    tell(done * replications // count, replications)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            raise
+    whole = {key: options[key] for key in ("replications", "seed", "chosen", "added")}
+    found = _native.merge_shards(
+        study._source,
+        [task.result() for task in tasks],
+        command=command,
+        seconds=time.perf_counter() - start,
+        own=[_own(*entry) for entry in own],
+        **whole,
+    )
+    if folder is not None:
+        found.save(folder)
+    return found
+
+
+def run_shard(study: Study, index: int, count: int, options: dict[str, Any], own: list[OwnEntry]) -> str:
+    """A shard, in whatever process this is called."""
+    from ._study import _own
+
+    return _native.run_shard(study._source, index, count, own=[_own(*entry) for entry in own], **options)
+
+
+def workers(executor: Executor) -> int:
+    """How many workers an executor has, as far as it tells."""
+    for name in ("_max_workers", "max_workers"):
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    client = getattr(executor, "_client", None)
+    if client is not None:
+        return max(1, int(sum(client.nthreads().values())))
+    return os.cpu_count() or 1

@@ -1,0 +1,190 @@
+"""The engine of the package; its modules are what users see."""
+
+import os
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "LiveLearner",
+    "OwnPolicy",
+    "RunResults",
+    "Simulation",
+    "StudySource",
+    "TaskHandle",
+    "__version__",
+    "merge_shards",
+    "run_shard",
+    "run_study",
+    "value_table",
+]
+
+__version__: str
+
+def value_table(
+    rewards: ArrayLike,
+    costs: ArrayLike,
+    ucb: ArrayLike,
+    lcb: ArrayLike | None,
+    *,
+    horizon: int,
+    budget: int,
+    weights: ArrayLike | None,
+    no_arrival: ArrayLike,
+    cap: bool,
+    reward_max: float | None,
+    backend: str,
+) -> NDArray[np.float64]: ...
+def run_study(
+    study: StudySource,
+    *,
+    command: str,
+    out: str | os.PathLike[str] | None,
+    replications: int | None,
+    seed: int | None,
+    chosen: list[str],
+    added: list[dict[str, Any]],
+    own: list[OwnPolicy],
+    backend: str,
+    threads: int | None,
+    progress: Callable[[int, int], Any] | None,
+) -> RunResults: ...
+def run_shard(
+    study: StudySource,
+    index: int,
+    count: int,
+    *,
+    replications: int | None,
+    seed: int | None,
+    chosen: list[str],
+    added: list[dict[str, Any]],
+    own: list[OwnPolicy],
+    backend: str,
+    threads: int | None,
+) -> str: ...
+def merge_shards(
+    study: StudySource,
+    parts: list[str],
+    *,
+    command: str,
+    seconds: float,
+    replications: int | None,
+    seed: int | None,
+    chosen: list[str],
+    added: list[dict[str, Any]],
+    own: list[OwnPolicy],
+) -> RunResults: ...
+@final
+class LiveLearner:
+    def __new__(
+        cls,
+        task: TaskHandle,
+        policy: dict[str, Any],
+        oracle: Any,
+        *,
+        own: bool,
+        delta: float,
+        seed: int,
+        episodes: int,
+        backend: str,
+        state: str | None,
+    ) -> LiveLearner: ...
+    def begin(self, budget: int) -> int: ...
+    def decide(
+        self, step: int, features: ArrayLike
+    ) -> tuple[int, int, float | None, int, float, float, float, float]: ...
+    def observe(self, accepted: bool, number: int | None = None) -> None: ...
+    def withdraw(self, number: int) -> None: ...
+    def end(self) -> tuple[int, float, int, int, bool]: ...
+    def extend(
+        self,
+        task: TaskHandle,
+        contexts: ArrayLike,
+        steps: ArrayLike,
+        actions: ArrayLike,
+        accepted: ArrayLike,
+        replan: bool,
+    ) -> int: ...
+    def extend_contexts(self, task: TaskHandle, rows: ArrayLike) -> int: ...
+    def replan(self) -> None: ...
+    def status(self) -> tuple[int | None, int | None, int, int]: ...
+    def plan(self) -> NDArray[np.float64]: ...
+    def state(self) -> str: ...
+
+@final
+class OwnPolicy:
+    @staticmethod
+    def policy(name: str, make: Callable[..., Any], by_step: bool) -> OwnPolicy: ...
+    @staticmethod
+    def learner(name: str, make: Callable[..., Any], settings: dict[str, Any]) -> OwnPolicy: ...
+
+@final
+class RunResults:
+    @staticmethod
+    def load(folder: str | os.PathLike[str]) -> RunResults: ...
+    def save(self, folder: str | os.PathLike[str]) -> None: ...
+    def episodes(self) -> dict[str, Any]: ...
+    def summary(self) -> dict[str, Any]: ...
+    def run_json(self) -> str: ...
+    def study_toml(self) -> str: ...
+    def name(self) -> str: ...
+    def svg(self) -> str: ...
+    def table(self) -> str: ...
+    def notes(self) -> list[str]: ...
+
+@final
+class Simulation:
+    def __new__(cls, study: StudySource, seed: int | None, replication: int) -> Simulation: ...
+    @property
+    def task(self) -> TaskHandle: ...
+    def begin(self, budget: int) -> None: ...
+    def view(self) -> tuple[NDArray[np.float64] | None, int, int, NDArray[np.bool_]]: ...
+    def step(self, action: int) -> tuple[float, bool, bool]: ...
+
+@final
+class StudySource:
+    @staticmethod
+    def preset(name: str) -> StudySource: ...
+    @staticmethod
+    def presets() -> list[tuple[str, str]]: ...
+    @staticmethod
+    def file(path: str | os.PathLike[str]) -> StudySource: ...
+    @staticmethod
+    def table(dict: dict[str, Any]) -> StudySource: ...
+    @staticmethod
+    def of_state(label: str | os.PathLike[str], text: str, stated: bool) -> StudySource: ...
+    def state(self) -> tuple[Any, str, bool]: ...
+    def resolved(self) -> str: ...
+    def facts(self) -> dict[str, Any]: ...
+
+@final
+class TaskHandle:
+    def __new__(
+        cls,
+        horizon: int,
+        budget: int,
+        kind: str,
+        values: ArrayLike | None,
+        tables: tuple[ArrayLike, ArrayLike] | None,
+        dimension: int,
+        sizes: ArrayLike | None,
+        types: ArrayLike | None,
+        reward_max: float | None,
+    ) -> TaskHandle: ...
+    @staticmethod
+    def of_study(study: StudySource) -> TaskHandle: ...
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def budget(self) -> int: ...
+    @property
+    def actions(self) -> int: ...
+    @property
+    def features(self) -> int: ...
+    @property
+    def reward_max(self) -> float: ...
+    def action_values(self) -> NDArray[np.float64]: ...
+    def rewards(self, contexts: ArrayLike) -> NDArray[np.float64]: ...
+    def costs(self, contexts: ArrayLike) -> NDArray[np.float64]: ...

@@ -1,0 +1,144 @@
+"""What a study found."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._native import RunResults
+from ._plans import decode
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped, unused-ignore]
+    import polars
+
+Columns = dict[str, NDArray[Any]]
+
+
+class Results:
+    """Results of a study, made by :meth:`cbwk.Study.run` or :meth:`load`.
+
+    >>> import cbwk
+    >>> results = cbwk.Study.preset("paper-auction").run(replications=2, policies=["myopic", "clairvoyant"])
+    >>> results.summary["mean"].shape
+    (400,)
+    >>> len(results.episodes["reward"]) == 2 * 2 * 200
+    True
+    """
+
+    def __init__(self, found: RunResults) -> None:
+        self._found = found
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Results:
+        """Reads the folder of a finished study, of this package or of the command line."""
+        return cls(RunResults.load(folder))
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the folder that ``cbwk-gpu simulate --out`` writes; one with results in it is refused."""
+        self._found.save(folder)
+
+    @cached_property
+    def episodes(self) -> Columns:
+        """``episodes.csv`` by column: policy, replication, episode, b_t, reward, opt, regret, cumulative_regret, ..."""
+        return _columns(self._found.episodes())
+
+    @cached_property
+    def summary(self) -> Columns:
+        """``summary.csv`` by column: cumulative regret by policy and episode, with a band of 3 standard errors."""
+        return _columns(self._found.summary())
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """``run.json``: version, backend, times, opt and the fluid bound by budget, one entry per policy."""
+        found: dict[str, Any] = json.loads(self._found.run_json())
+        return found
+
+    @property
+    def study(self) -> str:
+        """``study.toml``: the study as it was run."""
+        return self._found.study_toml()
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self._found.name()
+
+    @property
+    def policies(self) -> list[str]:
+        """Names of the policies, in the order of the study."""
+        return [policy["name"] for policy in self.run["policies"]]
+
+    def final_regret(self) -> dict[str, float]:
+        """Mean cumulative regret after the last episode, by policy."""
+        return {policy["name"]: policy["final_regret"] for policy in self.run["policies"]}
+
+    def to_pandas(self, table: str = "episodes") -> pandas.DataFrame:
+        """``"episodes"`` or ``"summary"`` as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame(self._table(table))
+
+    def to_polars(self, table: str = "episodes") -> polars.DataFrame:
+        """``"episodes"`` or ``"summary"`` as a polars frame."""
+        import polars
+
+        return polars.DataFrame(self._table(table))
+
+    def to_svg(self) -> str:
+        """``regret.svg``: the curves with their bands."""
+        return self._found.svg()
+
+    def _table(self, table: str) -> Columns:
+        if table not in ("episodes", "summary"):
+            raise ValueError(f"table: found {table!r:.60}; accepted: 'episodes', 'summary'")
+        return self.episodes if table == "episodes" else self.summary
+
+    def __str__(self) -> str:
+        return self._found.table()
+
+    def __repr__(self) -> str:
+        run = self.run
+        return f"Results({self.name!r}, replications={run['replications']}, policies={self.policies})"
+
+    def _repr_html_(self) -> str:
+        heads = ["policy", "regret", "± 3 s.e.", "reward per episode", "share of opt", "slope", "seconds"]
+        rows = "".join(_row(policy) for policy in self.run["policies"])
+        run = self.run
+        about = f"{run['replications']} replications of {run['episodes']} episodes, {run['horizon']} steps"
+        head = "".join(f"<th style='padding:2px 8px;text-align:{'left' if not i else 'right'}'>{x}</th>" for i, x in enumerate(heads))
+        return (
+            f"<div><p><b>{html.escape(self.name)}</b>: {about}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            f"<div style='overflow-x:auto'>{self.to_svg()}</div></div>"
+        )
+
+
+def _row(policy: dict[str, Any]) -> str:
+    def number(value: float | None, form: str) -> str:
+        return "" if value is None else format(value, form)
+
+    error = policy["standard_error"]
+    cells = [
+        number(policy["final_regret"], ".1f"),
+        number(None if error is None else 3 * error, ".1f"),
+        number(policy["mean_reward"], ".3f"),
+        number(policy["share_of_opt"], ".1%"),
+        number(policy["slope"], ".2f"),
+        number(policy["seconds"], ".2f"),
+    ]
+    numbers = "".join(f"<td style='padding:2px 8px;text-align:right'>{cell}</td>" for cell in cells)
+    return f"<tr><td style='padding:2px 8px;text-align:left'>{html.escape(policy['name'])}</td>{numbers}</tr>"
+
+
+def _columns(found: dict[str, Any]) -> Columns:
+    columns = {name: decode(column) if name == "policy" else np.asarray(column) for name, column in found.items()}
+    for column in columns.values():
+        column.flags.writeable = False
+    return columns

@@ -1,0 +1,37 @@
+//! The engine of the Python package `cbwk`: arrays in, arrays out, the interpreter free while it computes. The package's
+//! own modules, in `cbwk/`, are what users see.
+
+mod arrays;
+mod backend;
+mod columns;
+mod errors;
+mod learner;
+mod own;
+mod pool;
+mod results;
+mod run;
+mod shards;
+mod simulation;
+mod solve;
+mod study;
+mod tables;
+mod task;
+
+use pyo3::prelude::*;
+
+/// The engine of `cbwk`.
+#[pymodule]
+fn _native(module: &Bound<PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(solve::value_table, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_study, module)?)?;
+    module.add_function(wrap_pyfunction!(shards::run_shard, module)?)?;
+    module.add_function(wrap_pyfunction!(shards::merge_shards, module)?)?;
+    module.add_class::<learner::LiveLearner>()?;
+    module.add_class::<own::OwnPolicy>()?;
+    module.add_class::<results::RunResults>()?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_class::<study::StudySource>()?;
+    module.add_class::<task::TaskHandle>()?;
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Where the work is done: threads of this process and no other, the interpreter free meanwhile, Ctrl-C heard.
+//!
+//! A pool belongs to the process that made it: after a fork its threads are gone, and the child makes its own.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::{PyResult, Python};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::errors::refused;
+
+/// How often a waiting call looks for Ctrl-C.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long it then waits for work that can be told to stop.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+type Pools = Vec<(u32, usize, Arc<ThreadPool>)>;
+
+static POOLS: Mutex<Pools> = Mutex::new(Vec::new());
+
+/// The pool of so many threads, by default one per core.
+pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    let threads = threads.unwrap_or(0);
+    if threads > usize::from(u16::MAX) {
+        return Err(refused(
+            "threads",
+            threads,
+            "a whole number from 1 to 65535",
+        ));
+    }
+    let make = || {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let failed = |error| PyRuntimeError::new_err(format!("threads cannot be started: {error}"));
+        pool.map(Arc::new).map_err(failed)
+    };
+    // Held by a thread that a fork has left behind, it would never come free.
+    let Ok(mut pools) = POOLS.try_lock() else {
+        return make();
+    };
+    let process = std::process::id();
+    let own = |entry: &&(u32, usize, Arc<ThreadPool>)| entry.0 == process && entry.1 == threads;
+    if let Some((_, _, pool)) = pools.iter().find(own) {
+        return Ok(Arc::clone(pool));
+    }
+    let made = make()?;
+    pools.push((process, threads, Arc::clone(&made)));
+    Ok(made)
+}
+
+/// A wish that work under way should end.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Whether it was expressed.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Expresses it.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What to do with work that has been told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterStop {
+    /// Wait until it has stopped: it uses the interpreter.
+    Wait,
+    /// Wait a moment, then leave it: it ends by itself, and nobody sees what it made.
+    Leave,
+}
+
+struct Answer<T> {
+    slot: Mutex<Option<std::thread::Result<T>>>,
+    there: Condvar,
+}
+
+impl<T> Answer<T> {
+    fn wait(&self, at_most: Duration) -> Option<std::thread::Result<T>> {
+        let slot = self.slot.lock().expect("nobody panics while holding it");
+        let waited = self
+            .there
+            .wait_timeout_while(slot, at_most, |slot| slot.is_none());
+        waited.expect("nobody panics while holding it").0.take()
+    }
+}
+
+/// Does work on a thread of its own with the interpreter free, and raises KeyboardInterrupt soon after Ctrl-C.
+pub fn interruptible<T: Send + 'static>(
+    py: Python,
+    stop: &Stop,
+    after: AfterStop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let answer = Arc::new(Answer {
+        slot: Mutex::new(None),
+        there: Condvar::new(),
+    });
+    let theirs = Arc::clone(&answer);
+    let run = move || {
+        let done = catch_unwind(AssertUnwindSafe(work));
+        *theirs.slot.lock().expect("nobody panics while holding it") = Some(done);
+        theirs.there.notify_one();
+    };
+    std::thread::Builder::new().name("cbwk".into()).spawn(run)?;
+    loop {
+        if let Some(done) = py.detach(|| answer.wait(TICK)) {
+            return done.map_err(|_| PyRuntimeError::new_err("cbwk has failed: this is a defect"));
+        }
+        if let Err(interrupt) = py.check_signals() {
+            stop.set();
+            match after {
+                AfterStop::Leave => drop(py.detach(|| answer.wait(PATIENCE))),
+                AfterStop::Wait => while py.detach(|| answer.wait(TICK)).is_none() {},
+            }
+            return Err(interrupt);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A study from its call to its results: the interpreter is free, progress is told, Ctrl-C ends it, and what is finished
+//! is kept where a folder was given.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cbwk_gpu::config::StudyFile;
+use cbwk_gpu::experiment::{self, Record, Sink, SinkError, Yardstick};
+use cbwk_gpu::results::{Results, ResultsFolder, Setting, StudyText, episode_rows};
+use cbwk_gpu::runs::{self, How, SaveEvery, Watch};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::backend::Choice;
+use crate::columns::EpisodeColumns;
+use crate::errors::{of_backend, of_input, of_output, of_run, of_runs, wrong};
+use crate::own::{Mistake, OwnPolicy};
+use crate::pool::{AfterStop, Stop, interruptible, pool};
+use crate::results::{RunResults, read_data, write_study};
+use crate::study::{Changes, StudySource};
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_millis(100);
+
+/// Runs a study. `added` are policies as a study file states them, `own` those of the caller; `progress` is called with
+/// the episodes that are done and all there are.
+#[pyfunction]
+#[pyo3(signature = (study, *, command, out, replications, seed, chosen, added, own, backend, threads, progress))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
+pub fn run_study(
+    py: Python,
+    study: &StudySource,
+    command: String,
+    out: Option<PathBuf>,
+    replications: Option<u64>,
+    seed: Option<u64>,
+    chosen: Vec<String>,
+    added: &Bound<PyList>,
+    own: Vec<PyRef<OwnPolicy>>,
+    backend: &str,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunResults> {
+    let choice = Choice::of(backend)?;
+    let changes = Changes::new(replications, seed, chosen, added)?;
+    let mistake = Mistake::default();
+    let file = with_own(study.check(&changes)?, &own, &mistake)?;
+    let pool = pool(threads)?;
+    let stop = Stop::default();
+    let calls_python = progress.is_some() || !own.is_empty();
+    let run = Run {
+        file,
+        command,
+        out,
+        choice,
+        watcher: Watcher {
+            done: 0,
+            all: 0,
+            told: Instant::now(),
+            progress,
+            stop: stop.clone(),
+            mistake,
+        },
+    };
+    let after = match calls_python {
+        true => AfterStop::Wait,
+        false => AfterStop::Leave,
+    };
+    interruptible(py, &stop, after, move || pool.install(|| run.run()))?
+}
+
+/// The study with policies of the caller's own, which its file does not have.
+pub fn with_own(
+    mut file: StudyFile,
+    own: &[PyRef<OwnPolicy>],
+    mistake: &Mistake,
+) -> PyResult<StudyFile> {
+    for policy in own {
+        let named = policy.named(&file.study, mistake)?;
+        file.study.policies.push(named);
+    }
+    file.study.check().map_err(wrong)?;
+    Ok(file)
+}
+
+/// All that a run needs, on a thread of its own.
+struct Run {
+    file: StudyFile,
+    command: String,
+    out: Option<PathBuf>,
+    choice: Choice,
+    watcher: Watcher,
+}
+
+impl Run {
+    fn run(mut self) -> PyResult<RunResults> {
+        let study = &self.file.study;
+        self.watcher.all = study.policies.len() * study.replications * study.episodes;
+        let done = match self.out.take() {
+            Some(out) => self.run_in_folder(&out),
+            None => self.run_in_memory(),
+        };
+        if done.is_ok() {
+            self.watcher.tell();
+        }
+        match self.watcher.mistake.take() {
+            Some(mistake) => Err(mistake),
+            None => done,
+        }
+    }
+
+    /// As the command line does it: every wave is on disk before the next begins.
+    fn run_in_folder(&mut self, out: &Path) -> PyResult<RunResults> {
+        let mut backend = self.choice.open().map_err(of_backend)?;
+        let data = read_data(&self.file).map_err(of_input)?;
+        let prepare = || {
+            let folder = ResultsFolder::prepare(out, false)?;
+            write_study(&folder, &data, &self.file.resolved_text())?;
+            Ok(folder)
+        };
+        let folder = prepare().map_err(|error| of_output(&error))?;
+        let how = How {
+            command: self.command.clone(),
+            threads: rayon::current_num_threads(),
+            strategy: "auto".into(),
+            shard: None,
+            save: SaveEvery::default(),
+            peak_memory: || None,
+        };
+        let watcher = &mut self.watcher;
+        let done = runs::run_study(&self.file, &folder, backend.as_mut(), &how, watcher);
+        done.map_err(of_runs)?;
+        let mut results = RunResults::read(folder.path()).map_err(of_input)?;
+        results.notes = self.file.study.world.notes().to_vec();
+        Ok(results)
+    }
+
+    fn run_in_memory(&mut self) -> PyResult<RunResults> {
+        let start = Instant::now();
+        let mut backend = self.choice.open().map_err(of_backend)?;
+        let study = &self.file.study;
+        let data = read_data(&self.file).map_err(of_input)?;
+        let mut keeper = Keeper {
+            columns: EpisodeColumns::default(),
+            watcher: &mut self.watcher,
+        };
+        let outcome = experiment::run(study, backend.as_mut(), &mut keeper).map_err(of_run)?;
+        let columns = keeper.columns;
+        let text = self.file.resolved_text();
+        let text = StudyText::parse(Path::new("study.toml"), text).map_err(of_input)?;
+        let setting = Setting {
+            command: self.command.clone(),
+            report: backend.report(),
+            strategy: "auto".into(),
+            threads: rayon::current_num_threads(),
+        };
+        let mut results = Results::of_outcome(Path::new(""), study, text, outcome, setting);
+        results.run.seconds.total = start.elapsed().as_secs_f64();
+        let notes = study.world.notes().to_vec();
+        Ok(RunResults::new(results, columns, data, notes))
+    }
+}
+
+/// Tells progress, and knows whether the study is to end.
+struct Watcher {
+    done: usize,
+    all: usize,
+    told: Instant,
+    progress: Option<Py<PyAny>>,
+    stop: Stop,
+    mistake: Mistake,
+}
+
+impl Watcher {
+    fn tell(&mut self) {
+        let Some(progress) = &self.progress else {
+            return;
+        };
+        let told = Python::attach(|py| progress.call1(py, (self.done, self.all)));
+        if let Err(error) = told {
+            self.mistake.put(error);
+        }
+        self.told = Instant::now();
+    }
+}
+
+impl Watch for Watcher {
+    fn episode(&mut self, replications: usize) {
+        self.done += replications;
+        if self.told.elapsed() >= PROGRESS {
+            self.tell();
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.stop.is_set() || self.mistake.is_there()
+    }
+}
+
+/// Keeps every record in memory.
+struct Keeper<'a> {
+    columns: EpisodeColumns,
+    watcher: &'a mut Watcher,
+}
+
+impl Sink for Keeper<'_> {
+    fn episode(&mut self, replications: usize) -> ControlFlow<()> {
+        self.watcher.episode(replications);
+        match self.watcher.stops() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn replication(&mut self, yardstick: &Yardstick, record: &Record) -> Result<(), SinkError> {
+        episode_rows(yardstick, record).for_each(|row| self.columns.push(row));
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! A study in parts: a shard's records as text that travels between processes, and the whole from all of them.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use cbwk_gpu::config::StudyFile;
+use cbwk_gpu::experiment::{
+    Phases, Prepared, Record, RunError, Shard, Sink, SinkError, Todo, Work, Yardstick,
+};
+use cbwk_gpu::results::{Results, Setting, StudyText, episode_rows};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Choice;
+use crate::columns::EpisodeColumns;
+use crate::errors::{of_backend, of_input, of_run, refused, wrong};
+use crate::own::{Mistake, OwnPolicy};
+use crate::pool::{AfterStop, Stop, interruptible, pool};
+use crate::results::{RunResults, read_data};
+use crate::run::with_own;
+use crate::study::{Changes, StudySource};
+
+/// What a shard found.
+#[derive(Debug, Serialize, Deserialize)]
+struct Part {
+    shard: Shard,
+    /// The study it belongs to, with every setting.
+    study: String,
+    records: Vec<Record>,
+    work: Vec<Work>,
+    threads: usize,
+}
+
+/// Runs a shard of a study; the text is for [`merge_shards`].
+#[pyfunction]
+#[pyo3(signature = (study, index, count, *, replications, seed, chosen, added, own, backend, threads))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
+pub fn run_shard(
+    py: Python,
+    study: &StudySource,
+    index: usize,
+    count: usize,
+    replications: Option<u64>,
+    seed: Option<u64>,
+    chosen: Vec<String>,
+    added: &Bound<PyList>,
+    own: Vec<PyRef<OwnPolicy>>,
+    backend: &str,
+    threads: Option<usize>,
+) -> PyResult<String> {
+    let choice = Choice::of(backend)?;
+    let shard = Shard::new(index, count).map_err(wrong)?;
+    let changes = Changes::new(replications, seed, chosen, added)?;
+    let mistake = Mistake::default();
+    let file = with_own(study.check(&changes)?, &own, &mistake)?;
+    let stop = Stop::default();
+    let after = match own.is_empty() {
+        true => AfterStop::Leave,
+        false => AfterStop::Wait,
+    };
+    let pool = pool(threads)?;
+    let keeper = Keeper {
+        part: Part {
+            shard,
+            study: file.resolved_text(),
+            records: Vec::new(),
+            work: Vec::new(),
+            threads: pool.current_num_threads(),
+        },
+        stop: stop.clone(),
+        mistake,
+    };
+    let run = move || pool.install(|| keeper.run(&file, choice));
+    interruptible(py, &stop, after, run)?
+}
+
+/// Keeps all that a shard finds.
+struct Keeper {
+    part: Part,
+    stop: Stop,
+    mistake: Mistake,
+}
+
+impl Keeper {
+    fn run(mut self, file: &StudyFile, choice: Choice) -> PyResult<String> {
+        let mut backend = choice.open().map_err(of_backend)?;
+        let todo = Todo::share(&file.study, Some(self.part.shard));
+        let prepared = Prepared::new(&file.study).map_err(of_run)?;
+        let done = prepared.run(todo, backend.as_mut(), &mut self);
+        if let Some(mistake) = self.mistake.take() {
+            return Err(mistake);
+        }
+        done.map_err(of_run)?;
+        let text = serde_json::to_string(&self.part);
+        text.map_err(|error| refused("shard", error, "finite numbers"))
+    }
+}
+
+impl Sink for Keeper {
+    fn episode(&mut self, _replications: usize) -> ControlFlow<()> {
+        match self.stop.is_set() || self.mistake.is_there() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn replication(&mut self, _yardstick: &Yardstick, record: &Record) -> Result<(), SinkError> {
+        self.part.records.push(record.clone());
+        Ok(())
+    }
+
+    fn wave(&mut self, work: &Work) -> Result<(), SinkError> {
+        self.part.work.push(work.clone());
+        Ok(())
+    }
+}
+
+/// The results of a study from all of its shards, in any order.
+#[pyfunction]
+#[pyo3(signature = (study, parts, *, command, seconds, replications, seed, chosen, added, own))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
+pub fn merge_shards(
+    py: Python,
+    study: &StudySource,
+    parts: Vec<String>,
+    command: String,
+    seconds: f64,
+    replications: Option<u64>,
+    seed: Option<u64>,
+    chosen: Vec<String>,
+    added: &Bound<PyList>,
+    own: Vec<PyRef<OwnPolicy>>,
+) -> PyResult<RunResults> {
+    let changes = Changes::new(replications, seed, chosen, added)?;
+    let file = with_own(study.check(&changes)?, &own, &Mistake::default())?;
+    let pool = pool(None)?;
+    let merge = move || pool.install(|| merged(&file, &parts, command, seconds));
+    interruptible(py, &Stop::default(), AfterStop::Wait, merge)?
+}
+
+fn merged(
+    file: &StudyFile,
+    parts: &[String],
+    command: String,
+    seconds: f64,
+) -> PyResult<RunResults> {
+    let parts: Result<Vec<Part>, _> = parts.iter().map(|p| serde_json::from_str(p)).collect();
+    let mut parts = parts.map_err(|error| refused("shards", error, "what run_shard gave"))?;
+    parts.sort_by_key(|part| part.shard);
+    let shards: Vec<Shard> = parts.iter().map(|part| part.shard).collect();
+    if shards != Shard::all(parts.len()).collect::<Vec<_>>() {
+        let found = format!("{shards:?}");
+        return Err(refused("shards", found, "each of them once"));
+    }
+    let text = file.resolved_text();
+    if parts.iter().any(|part| part.study != text) {
+        return Err(refused("shards", "another study's", "shards of this study"));
+    }
+    let start = Instant::now();
+    let study = &file.study;
+    let prepared = Prepared::new(study).map_err(of_run)?;
+    let mut phases = Phases {
+        optimum: prepared.elapsed,
+        ..Phases::default()
+    };
+    let mut columns = EpisodeColumns::default();
+    let mut policies = Vec::new();
+    let mut all = Work::default();
+    for (number, policy) in study.policies.iter().enumerate() {
+        let mut work = Work::default();
+        let waves = parts.iter().flat_map(|part| &part.work);
+        waves
+            .filter(|w| w.policy == policy.name)
+            .for_each(|w| work.add(w));
+        phases += work.phases;
+        let records = parts.iter().flat_map(|part| &part.records);
+        let own: Vec<&Record> = records.filter(|r| r.policy == policy.name).collect();
+        if own.len() != study.replications
+            || own.iter().enumerate().any(|(i, r)| r.replication != i)
+        {
+            let found = format!("{} records of `{}`", own.len(), policy.name);
+            return Err(refused("shards", found, format!("{}", study.replications)));
+        }
+        for record in &own {
+            episode_rows(&prepared.yardstick, record).for_each(|row| columns.push(row));
+        }
+        let records = own
+            .into_iter()
+            .map(|record| Ok::<_, RunError>(record.clone()));
+        let outcome = prepared.policy_outcome(number, records, work.elapsed);
+        policies.push(outcome.map_err(of_run)?);
+        all.add(&work);
+    }
+    let outcome = prepared.into_outcome(policies, phases);
+    let setting = Setting {
+        command,
+        report: all.report,
+        strategy: "auto".into(),
+        threads: parts.iter().map(|part| part.threads).max().unwrap_or(1),
+    };
+    let text = StudyText::parse(&PathBuf::from("study.toml"), text).map_err(of_input)?;
+    let mut results = Results::of_outcome(&PathBuf::new(), study, text, outcome, setting);
+    results.run.seconds.total = seconds + start.elapsed().as_secs_f64();
+    let data = read_data(file).map_err(of_input)?;
+    let notes = study.world.notes().to_vec();
+    Ok(RunResults::new(results, columns, data, notes))
+}

@@ -1,0 +1,169 @@
+//! A study's world step by step, for whoever decides outside: the same contexts and the same luck as a replication of the
+//! study.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cbwk_gpu::experiment::{Purpose, Streams};
+use cbwk_gpu::task::EpisodeContexts;
+use cbwk_gpu::world::World;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+
+use crate::errors::{refused, wrong};
+use crate::study::{Changes, StudySource};
+use crate::task::TaskHandle;
+
+/// The world of a replication.
+#[pyclass(frozen, module = "cbwk._native")]
+#[derive(Debug)]
+pub struct Simulation {
+    world: Arc<World>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    contexts_stream: ChaCha8Rng,
+    acceptance_stream: ChaCha8Rng,
+    contexts: EpisodeContexts,
+    /// Steps played, H where none is under way.
+    step: usize,
+    arrivals: usize,
+    budget: u32,
+}
+
+/// Features of who has arrived, if somebody has; steps played; units left; which actions may be taken.
+type View<'py> = (
+    Option<Bound<'py, PyArray1<f64>>>,
+    usize,
+    u32,
+    Bound<'py, PyArray1<bool>>,
+);
+
+#[pymethods]
+impl Simulation {
+    /// Replication `replication` (from 0) of a study; another seed is another world.
+    #[new]
+    #[pyo3(signature = (study, seed, replication))]
+    fn new(study: &StudySource, seed: Option<u64>, replication: u64) -> PyResult<Self> {
+        let changes = Changes {
+            seed,
+            ..Changes::default()
+        };
+        let study = study.check(&changes)?.study;
+        let streams = Streams::new(study.seed);
+        let world = study.world;
+        let task = world.task();
+        let state = State {
+            contexts_stream: streams.of(replication, Purpose::Contexts),
+            acceptance_stream: streams.of(replication, Purpose::Acceptance),
+            contexts: EpisodeContexts::new(task.dimension()),
+            step: task.horizon(),
+            arrivals: 0,
+            budget: 0,
+        };
+        Ok(Self {
+            state: Mutex::new(state),
+            world,
+        })
+    }
+
+    /// The task.
+    #[getter]
+    fn task(&self) -> TaskHandle {
+        let task = Arc::clone(self.world.task());
+        TaskHandle { task }
+    }
+
+    /// The next episode, from this budget.
+    fn begin(&self, budget: u32) -> PyResult<()> {
+        let most = self.world.task().budget_max();
+        if budget > most {
+            let accepted = format!("a whole number from 0 to {most}");
+            return Err(refused("budget", budget, accepted));
+        }
+        let mut state = self.open();
+        let State {
+            contexts_stream,
+            contexts,
+            ..
+        } = &mut *state;
+        self.world.contexts().draw(contexts_stream, contexts);
+        (state.step, state.arrivals, state.budget) = (0, 0, budget);
+        Ok(())
+    }
+
+    /// What a decision maker sees now.
+    fn view<'py>(&self, py: Python<'py>) -> View<'py> {
+        let state = self.open();
+        let task = self.world.task();
+        let mut mask = vec![false; task.actions() + 1];
+        mask[0] = true;
+        let arrived = state.arrived();
+        if let Some(context) = &arrived {
+            for (action, may) in mask.iter_mut().enumerate().skip(1) {
+                *may = task.feasible(context, action, state.budget);
+            }
+        }
+        let features = arrived.map(|context| PyArray1::from_slice(py, context.features));
+        (
+            features,
+            state.step,
+            state.budget,
+            PyArray1::from_vec(py, mask),
+        )
+    }
+
+    /// Plays a step: what was earned, whether somebody accepted, whether the episode is over.
+    fn step(&self, action: usize) -> PyResult<(f64, bool, bool)> {
+        let mut state = self.open();
+        let task = self.world.task();
+        if state.step >= task.horizon() {
+            return Err(wrong("the episode is over; begin the next one first"));
+        }
+        if action > task.actions() {
+            let accepted = format!("an action from 0 to {}", task.actions());
+            return Err(refused("action", action, accepted));
+        }
+        let feasible = state
+            .arrived()
+            .map(|c| task.feasible(&c, action.max(1), state.budget));
+        if action > 0 && feasible != Some(true) {
+            let accepted = "0, or a feasible action (the mask has them)";
+            return Err(refused(
+                "action",
+                format!("{action}, which is infeasible"),
+                accepted,
+            ));
+        }
+        let uniform: f64 = state.acceptance_stream.random();
+        let (mut reward, mut cost, mut accepted) = (0.0, 0, false);
+        if let Some(context) = state.arrived() {
+            accepted = action > 0 && uniform < self.world.rho(&context, action);
+            if accepted {
+                reward = task.reward(&context, action);
+                cost = task.cost(&context, action);
+            }
+            state.arrivals += 1;
+        }
+        state.budget -= cost;
+        state.step += 1;
+        Ok((reward, accepted, state.step == task.horizon()))
+    }
+}
+
+impl Simulation {
+    fn open(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Who has arrived at the step under way.
+    fn arrived(&self) -> Option<cbwk_gpu::task::Context<'_>> {
+        let next = self.contexts.iter().nth(self.arrivals);
+        next.filter(|context| context.step == self.step)
+    }
+}

@@ -1,0 +1,200 @@
+//! Long studies: `merge`, `status`, `verify` and `cluster`.
+
+use std::io::Write;
+
+use super::args::{BackendChoice, Format, MachineArgs, Precision, StrategyChoice, TableFormat};
+use super::long_args::{MergeArgs, SlurmArgs, StatusArgs, VerifyArgs};
+use super::run::{explain, results_folder};
+use super::slurm::SlurmArray;
+use super::{machine, resources};
+use cbwk_gpu::config::{Document, StudyFile, Sweep};
+use cbwk_gpu::error::InputError;
+use cbwk_gpu::files::safe_name;
+use cbwk_gpu::report;
+use cbwk_gpu::runs::{self, MadeWith, PolicyStatus, RunsError, ShardState, Shards, Status};
+
+/// Runs `merge`.
+pub fn merge(args: &MergeArgs) -> anyhow::Result<()> {
+    machine::set_threads(args.threads)?;
+    let shards = Shards::collect(&args.folder).map_err(plainly)?;
+    let out = args.out.as_deref().unwrap_or(&args.folder);
+    let folder = results_folder(Some(out), args.force, "")?;
+    let merged = shards.merge_into(&folder, resources::peak_memory);
+    let merged = merged.map_err(|error| explain(error, &folder))?;
+    let mut out = std::io::stdout().lock();
+    let place = folder.path().display();
+    let runs: Vec<_> = merged.results.iter().map(|r| r.run.clone()).collect();
+    let style = args.format.style();
+    let table = match (&merged.sweep, args.format) {
+        (None, TableFormat::Json) => return Ok(out.write_all(runs[0].text().as_bytes())?),
+        (Some(_), TableFormat::Json) => {
+            let runs: Vec<String> = runs.iter().map(cbwk_gpu::results::Run::text).collect();
+            return Ok(writeln!(out, "[{}]", runs.join(","))?);
+        }
+        (None, _) => report::table::study(&merged.results[0], style),
+        (Some(sweep), _) => report::overview::table(&sweep.title, &sweep.overview(&runs), style),
+    };
+    write!(
+        out,
+        "{table}{}",
+        style.prose(&format!("\nresults in {place}"))
+    )?;
+    Ok(())
+}
+
+/// Runs `status`.
+pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
+    let all = runs::status(&args.folder).map_err(plainly)?;
+    let mut out = std::io::stdout().lock();
+    if args.format == Format::Json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        return Ok(());
+    }
+    for status in &all {
+        let name = if status.folder.is_empty() {
+            "."
+        } else {
+            &status.folder
+        };
+        writeln!(out, "{name}: {}", in_words(status))?;
+    }
+    let counts = |of: fn(&PolicyStatus) -> usize| -> usize {
+        all.iter().flat_map(|status| &status.policies).map(of).sum()
+    };
+    let (finished, total) = (counts(|p| p.finished), counts(|p| p.replications));
+    let missing = all
+        .iter()
+        .filter(|s| s.state == ShardState::Missing)
+        .count();
+    let missing = match missing {
+        0 => String::new(),
+        count => format!("; {count} folders missing"),
+    };
+    writeln!(out, "{finished} of {total} replications finished{missing}")?;
+    Ok(())
+}
+
+fn in_words(status: &Status) -> String {
+    let policy = |policy: &PolicyStatus| {
+        let mut text = format!(
+            "{} {}/{}",
+            policy.policy, policy.finished, policy.replications
+        );
+        if let Some((count, episodes)) = policy.under_way {
+            text += &format!(" ({count} after episode {episodes})");
+        }
+        text
+    };
+    let policies: Vec<String> = status.policies.iter().map(policy).collect();
+    match &status.state {
+        ShardState::Finished => format!("finished: {}", policies.join(", ")),
+        ShardState::Unfinished => format!("unfinished: {}", policies.join(", ")),
+        ShardState::Missing => "missing".into(),
+        ShardState::Damaged(why) => format!("damaged: {why}"),
+    }
+}
+
+/// Runs `verify`.
+pub fn verify(args: &VerifyArgs) -> anyhow::Result<()> {
+    machine::set_threads(args.threads)?;
+    let made = runs::made_with(&args.folder).map_err(plainly)?;
+    let mut backend = machine::backend(&asked(&made, args))?;
+    let verified = runs::verify(&args.folder, backend.as_mut());
+    let verified = verified.map_err(plainly)?;
+    let mut out = std::io::stdout().lock();
+    for one in &verified {
+        let name = if one.folder.is_empty() {
+            "."
+        } else {
+            &one.folder
+        };
+        writeln!(out, "{name}: {}", one.checks.join("; "))?;
+    }
+    writeln!(out, "verified")?;
+    Ok(())
+}
+
+/// The options that a folder was made with.
+fn asked(made: &MadeWith, args: &VerifyArgs) -> MachineArgs {
+    MachineArgs {
+        backend: match made.backend.as_str() {
+            "gpu" => BackendChoice::Gpu,
+            "auto" => BackendChoice::Auto,
+            _ => BackendChoice::Cpu,
+        },
+        adapter: None,
+        precision: Some(match made.precision.as_str() {
+            "f32" => Precision::F32,
+            _ => Precision::F64,
+        }),
+        strategy: match made.strategy.as_str() {
+            "dense" => StrategyChoice::Dense,
+            "auction-envelope" => StrategyChoice::AuctionEnvelope,
+            "gap-envelope" => StrategyChoice::GapEnvelope,
+            "shared-envelope" => StrategyChoice::SharedEnvelope,
+            _ => StrategyChoice::Auto,
+        },
+        threads: args.threads,
+        quiet: false,
+        format: TableFormat::Table,
+    }
+}
+
+/// Runs `cluster slurm`.
+pub fn slurm(args: &SlurmArgs) -> anyhow::Result<()> {
+    let document = Document::read(&args.study)?;
+    let (name, replications) = most_replications(&document)?;
+    if args.shards as usize > replications {
+        return Err(InputError::Option {
+            option: "--shards".into(),
+            message: format!(
+                "found {}; accepted: at most {replications}, the replications of the study",
+                args.shards
+            ),
+        }
+        .into());
+    }
+    let default = || format!("results/{}", safe_name(&name));
+    let out = args
+        .out
+        .as_ref()
+        .map_or_else(default, |out| out.display().to_string());
+    let array = SlurmArray {
+        study: args.study.display().to_string(),
+        out,
+        name,
+        shards: args.shards as usize,
+        tasks: args.max_tasks as usize,
+        time: args.time.clone(),
+        cpus: args.cpus as usize,
+        memory: args.memory.clone(),
+    };
+    std::io::stdout()
+        .lock()
+        .write_all(array.script().as_bytes())?;
+    Ok(())
+}
+
+/// The name of a study that is whole, and its replications; of a sweep, those of the point with the most.
+fn most_replications(document: &Document) -> Result<(String, usize), InputError> {
+    let first = StudyFile::from_document(document)?.study;
+    let Some(Sweep { points, .. }) = document.sweep()? else {
+        return Ok((first.name, first.replications));
+    };
+    let mut most = 0;
+    for point in &points {
+        let study = StudyFile::from_document(&point.document)?.study;
+        most = most.max(study.replications);
+    }
+    Ok((first.name, most))
+}
+
+/// An error without a folder that is written to.
+fn plainly(error: RunsError) -> anyhow::Error {
+    match error {
+        RunsError::Input(error) => error.into(),
+        RunsError::Output(error) => error.into(),
+        RunsError::Run(cbwk_gpu::experiment::RunError::Backend(error)) => error.into(),
+        RunsError::Run(error) => error.into(),
+    }
+}

@@ -1,0 +1,52 @@
+//! The command line of `serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Task folder, as `import` makes it. log.csv, where there is one, is what the learner starts from; learner.toml, where
+    /// there is one, has its settings (the keys of a policy of a study, delta, seed). Its journal is DIR/journal.jsonl.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Answer HTTP at this address, such as 127.0.0.1:7878, in place of JSON lines on standard input and output. Port 0
+    /// takes a free one. A page at / shows how things stand.
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+    /// File with a token of 16 bytes or more. Requests must have it (Authorization: Bearer TOKEN); needed for addresses
+    /// that other machines can reach.
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub token_file: Option<PathBuf>,
+    /// When an answer is given: once the disk has it, or at once.
+    #[arg(long, value_enum, default_value_t = SyncChoice::Every)]
+    pub sync: SyncChoice,
+    /// Share of decisions that are drawn evenly from the feasible offers, with its probability in the journal, so that
+    /// other policies can be judged by it later.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub explore: f64,
+    /// Seconds for which an offer without an outcome holds its units. Default: until its episode ends.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub hold: Option<u32>,
+    /// Worker threads of plans. Default: one per core.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+/// When an answer is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SyncChoice {
+    /// Once the disk has it.
+    Every,
+    /// At once; a crash of the machine (not of the program) may lose the last answers.
+    None,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(x) if (0.0..=1.0).contains(&x) => Ok(x),
+        _ => Err("accepted: a number from 0 to 1".into()),
+    }
+}

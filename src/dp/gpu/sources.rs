@@ -1,0 +1,87 @@
+//! Where the bounds of a batch come from: fitted parameters, rewards and costs, as `ellipsoid.wgsl` reads them.
+
+use super::bindings::Slot;
+use super::cut::Cut;
+use super::device::Device;
+use super::limits::Limits;
+use super::resident::Resident;
+use super::structs::Source;
+use super::{singles, solve};
+use crate::dp::{BoundParameters, Link, PlanRequest, Traffic};
+
+/// The rewards of single contexts by action in units of r_max (for an auction, what is added to theta - the lowest bid),
+/// then their costs.
+fn rewards_and_costs(request: &PlanRequest) -> Vec<f32> {
+    let sample = request.sample;
+    let lowest = singles::lowest_bid(sample).unwrap_or(0.0);
+    let rewards = sample.single_rewards().unwrap_or(&[]).iter();
+    let rewards = rewards.map(|reward| ((reward + lowest) / request.reward_scale()) as f32);
+    let costs = sample.single_cost_rows().iter();
+    rewards
+        .chain(costs.map(|row| sample.distinct_costs()[*row as usize] as f32))
+        .collect()
+}
+
+/// Writes the sources and their parameters; returns the bytes of the latter.
+pub fn write_sources(
+    device: &mut Device,
+    known: Option<&Resident>,
+    requests: &[PlanRequest],
+    parameters: &[BoundParameters],
+    cut: &Cut,
+    limits: &Limits,
+    traffic: &mut Traffic,
+) -> u64 {
+    let mut numbers: Vec<f32> = Vec::new();
+    let mut sources = Vec::with_capacity(requests.len());
+    for (i, (request, parameters)) in requests.iter().zip(parameters).enumerate() {
+        let [first_record, first_offer] = known.map_or([0, 0], |known| known.records_and_offers(i));
+        let first_reward = numbers.len() as u32;
+        numbers.extend(rewards_and_costs(request));
+        let mut source = Source {
+            kind: 0,
+            entries: request.sample.shared() as u32,
+            first_record,
+            first_offer,
+            first_pair: cut.places[i].first_pair,
+            first_parameter: numbers.len() as u32,
+            by_step: 0,
+            scale: 0.0,
+            coupled: 0,
+            first_reward,
+        };
+        match parameters {
+            BoundParameters::Armed { bounds, by_step } => {
+                source.by_step = u32::from(*by_step);
+                numbers.extend(bounds.iter().flatten().map(|x| *x as f32));
+            }
+            BoundParameters::Ellipsoid(ellipsoid) => {
+                source.kind = match (ellipsoid.link, &ellipsoid.limits) {
+                    (_, Some(_)) => 3,
+                    (Link::Logistic, None) => 1,
+                    (Link::Linear, None) => 2,
+                };
+                source.scale = ellipsoid.scale as f32;
+                source.coupled = u32::from(ellipsoid.coupled);
+                let all = ellipsoid.action_values.iter().chain(&ellipsoid.mu);
+                let all = all.chain(&ellipsoid.factor);
+                let all = all.chain(ellipsoid.limits.iter().flatten());
+                numbers.extend(all.map(|x| *x as f32));
+            }
+        }
+        sources.push(source);
+    }
+    let bytes: &[u8] = bytemuck::cast_slice(&sources);
+    solve::write(
+        device,
+        Slot::Sources,
+        bytes,
+        bytes.len() as u64,
+        limits,
+        traffic,
+    );
+    let bytes: &[u8] = bytemuck::cast_slice(&numbers);
+    let size = bytes.len() as u64;
+    solve::write(device, Slot::Parameters, bytes, size, limits, traffic);
+    size
+}

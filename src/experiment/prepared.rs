@@ -1,0 +1,243 @@
+//! A study ready to run: its optimum, the budgets of its episodes and what policies are made from. Any part of its
+//! replications can be run, by anybody, in any order; the records of all of them, taken in order, are its outcome.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::need::wave_size;
+use super::wave::{Wave, WaveState};
+use super::{Environment, OfferSurvey, Outcome, Phases, PolicyOutcome, Purpose, Record};
+use super::{RunError, Shard, Sink, Streams, Study, Tally, Yardstick};
+use crate::dp::cpu::Dense;
+use crate::dp::{Backend, BackendError, ContextSample};
+use crate::fluid::FluidPlan;
+use crate::oracle::{OracleConfig, Truth};
+use crate::policy::{Policy, Setting, Start};
+use crate::task::ContextRows;
+use crate::world::{Optimum, World};
+
+/// A study ready to run.
+#[derive(Debug)]
+pub struct Prepared<'s> {
+    /// The study.
+    pub study: &'s Study,
+    /// opt and UB per budget.
+    pub optimum: Optimum,
+    /// Budgets and optima of the episodes.
+    pub yardstick: Yardstick,
+    /// The time that this took.
+    pub elapsed: Duration,
+    streams: Streams,
+    setting: Setting,
+}
+
+/// What is to be run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Todo {
+    /// Replications (0-based) by policy, in the order of the study.
+    pub replications: Vec<Vec<usize>>,
+    /// A wave that an earlier process has left; its replications may be named above.
+    pub under_way: Option<WaveState>,
+}
+
+impl Todo {
+    /// A shard of a study, or all of it.
+    pub fn share(study: &Study, shard: Option<Shard>) -> Self {
+        let all = 0..study.replications;
+        let share = shard.map_or(all, |shard| shard.share(study.replications));
+        Self {
+            replications: vec![share.collect(); study.policies.len()],
+            under_way: None,
+        }
+    }
+
+    /// All replications of one policy.
+    pub fn of_policy(study: &Study, number: usize) -> Self {
+        let mut replications = vec![Vec::new(); study.policies.len()];
+        replications[number] = (0..study.replications).collect();
+        Self {
+            replications,
+            under_way: None,
+        }
+    }
+}
+
+impl<'s> Prepared<'s> {
+    /// Checks a study and computes what all of its replications share.
+    pub fn new(study: &'s Study) -> Result<Self, RunError> {
+        study.check()?;
+        let start = Instant::now();
+        let streams = Streams::new(study.seed);
+        let optimum = optimum_of(study, &streams)?;
+        let elapsed = start.elapsed();
+        let world = &study.world;
+        let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+        let setting = Setting {
+            task: Arc::clone(world.task()),
+            truth,
+            optimum: Arc::clone(&optimum.table),
+            fluid: fluid_plan_of(study, &streams),
+            delta: study.delta,
+            episodes: study.episodes,
+        };
+        let budgets = world.budgets();
+        let budgets = budgets.sequence(study.episodes, &mut streams.of_study(Purpose::Budgets));
+        Ok(Self {
+            yardstick: Yardstick {
+                opt: budgets.iter().map(|&b| optimum.table.start(b)).collect(),
+                budgets,
+            },
+            study,
+            optimum,
+            elapsed,
+            streams,
+            setting,
+        })
+    }
+
+    /// Runs replications wave by wave, and hands every finished one to the sink.
+    pub fn run(
+        &self,
+        todo: Todo,
+        backend: &mut dyn Backend,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        let mut under_way = todo.under_way;
+        for (number, mut pending) in todo.replications.into_iter().enumerate() {
+            let mut survey = OfferSurvey::new(&self.study.world, &self.streams);
+            if let Some(state) = under_way.take_if(|state| state.policy == number) {
+                let numbers = state.replications.clone();
+                // A state that cannot be taken up costs its time, and nothing else.
+                if let Ok(wave) = Wave::restore(self, state) {
+                    pending.retain(|replication| !numbers.contains(replication));
+                    self.run_wave(wave, &mut survey, backend, sink)?;
+                }
+            }
+            let per_wave = wave_size(self.study, &self.study.policies[number]);
+            for numbers in pending.chunks(per_wave) {
+                let wave = Wave::new(self, number, numbers);
+                self.run_wave(wave, &mut survey, backend, sink)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_wave(
+        &self,
+        mut wave: Wave,
+        survey: &mut OfferSurvey,
+        backend: &mut dyn Backend,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        wave.run(self, backend, sink)?;
+        let seen = survey.look(&wave.policies());
+        let (records, work) = wave.finish(seen);
+        for record in records {
+            let taken = sink.replication(&self.yardstick, &record);
+            taken.map_err(RunError::Sink)?;
+        }
+        sink.wave(&work).map_err(RunError::Sink)
+    }
+
+    /// What a policy's records come to; they must be those of all replications, in their order.
+    pub fn policy_outcome<E>(
+        &self,
+        number: usize,
+        records: impl IntoIterator<Item = Result<Record, E>>,
+        elapsed: Duration,
+    ) -> Result<PolicyOutcome, E> {
+        let mut tally = Tally::new(self.study, &self.yardstick);
+        for record in records {
+            tally.add(&record?);
+        }
+        Ok(self.conclude(number, tally, elapsed))
+    }
+
+    pub(super) fn conclude(&self, number: usize, tally: Tally, elapsed: Duration) -> PolicyOutcome {
+        let policy = &self.study.policies[number];
+        let knowledge = tally.knowledge.mean();
+        let oracle = policy.maker.oracle();
+        let by_hand = oracle.map_or(Vec::new(), OracleConfig::set_by_hand);
+        let survey = OfferSurvey::new(&self.study.world, &self.streams);
+        let made = self.make_bare_policy(number, 0);
+        PolicyOutcome {
+            name: policy.name.clone(),
+            warnings: knowledge.map_or(Vec::new(), |known| known.warnings(&by_hand)),
+            knowledge,
+            regret: tally.regret.finish(),
+            budget_use: tally.budget_use,
+            offers: survey.finish(tally.offers, made.as_ref(), &self.optimum),
+            elapsed,
+        }
+    }
+
+    /// Everything the study found; `policies` are those of the study in its order.
+    pub fn into_outcome(self, policies: Vec<PolicyOutcome>, phases: Phases) -> Outcome {
+        Outcome {
+            yardstick: self.yardstick,
+            optimum: self.optimum,
+            policies,
+            phases,
+        }
+    }
+
+    pub(super) fn environment(&self, replication: usize) -> Environment {
+        Environment::new(&self.study.world, &self.streams, replication as u64)
+    }
+
+    pub(super) fn make_policy(&self, number: usize, replication: usize) -> Box<dyn Policy> {
+        let maker = &self.study.policies[number].maker;
+        let rows = maker.rows_to_draw();
+        let stream = self.streams.of(replication as u64, Purpose::InitialRows);
+        let laws = self.study.world.contexts();
+        let drawn_rows = (rows > 0).then(|| laws.draw_rows(&mut { stream }, rows));
+        maker.make(&self.setting, self.start(number, replication, drawn_rows))
+    }
+
+    pub(super) fn make_bare_policy(&self, number: usize, replication: usize) -> Box<dyn Policy> {
+        let maker = &self.study.policies[number].maker;
+        maker.make_bare(&self.setting, self.start(number, replication, None))
+    }
+
+    fn start(&self, number: usize, replication: usize, drawn_rows: Option<ContextRows>) -> Start {
+        let stream = |purpose| self.streams.of(replication as u64, purpose);
+        Start {
+            drawn_rows,
+            oracle: stream(Purpose::Oracle),
+            choices: stream(Purpose::Policy(
+                self.study.policies[number].stream.unwrap_or(number as u64),
+            )),
+        }
+    }
+}
+
+fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError> {
+    // The yardstick of every regret is always the 64-bit reference.
+    let mut reference = Dense;
+    if let Some(optimum) = Optimum::exact(&study.world, &mut reference)? {
+        return Ok(optimum);
+    }
+    Optimum::from_rows(&study.world, &law_rows(study, streams), &mut reference)
+}
+
+/// Rows that stand for a continuous law.
+fn law_rows(study: &Study, streams: &Streams) -> ContextRows {
+    let mut stream = streams.of_study(Purpose::Optimum);
+    let contexts = study.world.contexts();
+    contexts.draw_rows(&mut stream, study.optimum_rows)
+}
+
+/// The fluid relaxation of the law that the optimum is computed from, where a policy follows it.
+fn fluid_plan_of(study: &Study, streams: &Streams) -> Option<Arc<FluidPlan>> {
+    let world = &study.world;
+    if !study.policies.iter().any(|p| p.maker.needs_fluid_plan()) {
+        return None;
+    }
+    let split = world.depends_on_step();
+    let task = world.task();
+    let sample = world
+        .law_sample(split)
+        .unwrap_or_else(|| ContextSample::of_rows(task, &law_rows(study, streams), split));
+    let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+    Some(Arc::new(FluidPlan::new(Arc::clone(task), truth, sample)))
+}

@@ -1,0 +1,342 @@
+//! A wave: replications of a policy that advance in lockstep, so that the Optimistic-DP problems of an episode form one batch
+//! for the backend. Between two episodes a wave can be saved, and taken up by another process to the bit.
+
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::environment::EnvironmentState;
+use super::expected::Evaluator;
+use super::work::since;
+use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, Offer};
+use super::{Phases, Prepared, Record, RunError, Sink, Study, Work};
+use crate::dp::Backend;
+use crate::error::Invalid;
+use crate::policy::{self, Policy, SavedPolicy, Turn};
+
+/// Plans of up to this many (step, budget, context, action) have their expected rewards evaluated without being asked.
+const SMALL_PLAN: usize = 20_000;
+
+/// Replications under way.
+#[derive(Debug)]
+pub(super) struct Wave {
+    policy: usize,
+    /// Their numbers, 0-based.
+    numbers: Vec<usize>,
+    replications: Vec<Replication>,
+    /// Episodes that are over.
+    episodes: usize,
+    work: Work,
+}
+
+#[derive(Debug)]
+struct Replication {
+    environment: Environment,
+    policy: Box<dyn Policy>,
+    outcomes: Vec<EpisodeOutcome>,
+    plan_changed: bool,
+    expected: Option<Vec<f64>>,
+    left: Vec<u64>,
+    /// All actions so far, where the study is traced.
+    actions: Vec<u32>,
+}
+
+/// A wave at rest between two episodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaveState {
+    /// Place of the policy in the study, 0-based.
+    pub policy: usize,
+    /// Numbers of the replications, 0-based.
+    pub replications: Vec<usize>,
+    /// Episodes that are over.
+    pub episodes: usize,
+    states: Vec<ReplicationState>,
+    work: Work,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct ReplicationState {
+    environment: EnvironmentState,
+    outcomes: Vec<EpisodeOutcome>,
+    left: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    actions: Vec<u32>,
+    policy: SavedPolicy,
+}
+
+impl Wave {
+    /// Replications before their first episode.
+    pub fn new(prepared: &Prepared, policy: usize, numbers: &[usize]) -> Self {
+        let replication = |number: &usize| Replication {
+            environment: prepared.environment(*number),
+            policy: prepared.make_policy(policy, *number),
+            outcomes: Vec::with_capacity(prepared.study.episodes),
+            plan_changed: true,
+            expected: None,
+            left: vec![0; prepared.study.world.task().horizon() + 1],
+            actions: Vec::new(),
+        };
+        Self {
+            policy,
+            numbers: numbers.to_vec(),
+            replications: numbers.iter().map(replication).collect(),
+            episodes: 0,
+            work: Work {
+                policy: prepared.study.policies[policy].name.clone(),
+                ..Work::default()
+            },
+        }
+    }
+
+    /// Takes up a saved wave.
+    pub fn restore(prepared: &Prepared, state: WaveState) -> Result<Self, Invalid> {
+        let study = prepared.study;
+        let wrong = || Invalid::new("state", "another study's", "a state of the same study");
+        let fits = state.policy < study.policies.len()
+            && state.replications.len() == state.states.len()
+            && (1..=study.episodes).contains(&state.episodes)
+            && state.replications.iter().all(|r| *r < study.replications);
+        if !fits {
+            return Err(wrong());
+        }
+        let numbered = state.replications.par_iter().zip(state.states);
+        let replications = numbered.map(|(number, saved)| {
+            let steps = study.world.task().horizon() + 1;
+            if saved.outcomes.len() != state.episodes || saved.left.len() != steps {
+                return Err(wrong());
+            }
+            let mut environment = prepared.environment(*number);
+            environment.restore(saved.environment);
+            let mut policy = prepared.make_bare_policy(state.policy, *number);
+            policy.restore(saved.policy)?;
+            Ok(Replication {
+                environment,
+                policy,
+                outcomes: saved.outcomes,
+                plan_changed: true,
+                expected: None,
+                left: saved.left,
+                actions: saved.actions,
+            })
+        });
+        Ok(Self {
+            policy: state.policy,
+            replications: replications.collect::<Result<_, _>>()?,
+            numbers: state.replications,
+            episodes: state.episodes,
+            work: state.work,
+        })
+    }
+
+    /// The wave at rest; `None` where a policy cannot be saved.
+    fn state(&self) -> Option<WaveState> {
+        let states = self.replications.par_iter().map(|r| {
+            Some(ReplicationState {
+                environment: r.environment.state(),
+                outcomes: r.outcomes.clone(),
+                left: r.left.clone(),
+                actions: r.actions.clone(),
+                policy: r.policy.save()?,
+            })
+        });
+        Some(WaveState {
+            policy: self.policy,
+            replications: self.numbers.clone(),
+            episodes: self.episodes,
+            states: states.collect::<Option<_>>()?,
+            work: self.work.clone(),
+        })
+    }
+
+    /// Algorithm 1 for all replications, episode by episode, to the end of the study.
+    pub fn run(
+        &mut self,
+        prepared: &Prepared,
+        backend: &mut dyn Backend,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        let study = prepared.study;
+        let evaluator = self.evaluator(study);
+        if self.episodes == 0 {
+            self.measured(backend, |wave, backend| wave.prepare(backend))?;
+        }
+        while self.episodes < study.episodes {
+            let b_t = prepared.yardstick.budgets[self.episodes];
+            self.measured(backend, |wave, backend| {
+                wave.play_episode(study, evaluator.as_ref(), b_t);
+                wave.learn(backend)
+            })?;
+            // After its last episode the wave is handed over first.
+            let stopping = sink.episode(self.numbers.len()).is_break();
+            if self.episodes == study.episodes {
+                break;
+            }
+            if sink.wants_state(stopping)
+                && let Some(state) = self.state()
+            {
+                sink.state(&state).map_err(RunError::Sink)?;
+            }
+            if stopping {
+                return Err(RunError::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the policies know before the first episode.
+    fn prepare(&mut self, backend: &mut dyn Backend) -> Result<(), RunError> {
+        let mut turns: Vec<Turn> = self
+            .replications
+            .iter_mut()
+            .map(Replication::turn)
+            .collect();
+        timed(&mut self.work.phases.fit, || policy::prepare(&mut turns));
+        policy::replan(&mut turns, backend)?;
+        Ok(())
+    }
+
+    fn play_episode(&mut self, study: &Study, evaluator: Option<&Evaluator>, b_t: u32) {
+        let world = &study.world;
+        let counted = BudgetUse::new(study.episodes, world.task().horizon()).first_episode();
+        let phases = &mut self.work.phases;
+        if let Some(evaluator) = evaluator {
+            timed(&mut phases.expected, || {
+                let replications = self.replications.par_iter_mut();
+                replications.for_each(|r| r.evaluate_plan(evaluator));
+            });
+        }
+        self.episodes += 1;
+        let episode = self.episodes;
+        let whole = study.policies[self.policy].maker.whole_wave();
+        timed(&mut phases.simulation, || {
+            if let Some(whole) = whole {
+                let replications = self.replications.par_iter_mut();
+                replications.for_each(|r| r.environment.draw(world));
+                let replications = self.replications.iter();
+                let contexts: Vec<_> = replications.map(|r| r.environment.contexts()).collect();
+                whole.episode_begins(episode, b_t, &contexts);
+            }
+            self.replications.par_iter_mut().for_each(|r| {
+                r.policy.start_episode(episode, b_t);
+                let policy = r.policy.as_mut();
+                let outcome = match whole.is_some() {
+                    true => r.environment.play_drawn(world, policy, b_t),
+                    false => r.environment.play(world, policy, b_t),
+                };
+                let expected = r.expected.as_ref().map(|by_budget| by_budget[b_t as usize]);
+                r.outcomes.push(EpisodeOutcome {
+                    expected,
+                    ..outcome
+                });
+                if study.trace {
+                    r.actions.extend_from_slice(r.environment.actions());
+                }
+                if episode >= counted {
+                    let left = r.left.iter_mut().zip(r.environment.left());
+                    left.for_each(|(sum, left)| *sum += u64::from(*left));
+                }
+            });
+            if let Some(whole) = whole {
+                whole.episode_ends(episode);
+            }
+        });
+    }
+
+    fn learn(&mut self, backend: &mut dyn Backend) -> Result<(), RunError> {
+        let phases = &mut self.work.phases;
+        let mut turns: Vec<Turn> = self
+            .replications
+            .iter_mut()
+            .map(Replication::turn)
+            .collect();
+        timed(&mut phases.fit, || policy::learn(&mut turns));
+        let start = Instant::now();
+        let bounds = policy::replan(&mut turns, backend)?;
+        phases.bounds += bounds;
+        phases.dp += start.elapsed() - bounds;
+        let changed: Vec<bool> = turns.iter().map(Turn::changed).collect();
+        for (replication, changed) in self.replications.iter_mut().zip(changed) {
+            replication.plan_changed = changed;
+        }
+        Ok(())
+    }
+
+    /// Does a piece of work and keeps count of it.
+    fn measured(
+        &mut self,
+        backend: &mut dyn Backend,
+        work: impl FnOnce(&mut Self, &mut dyn Backend) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let (start, before) = (Instant::now(), backend.report());
+        work(self, backend)?;
+        self.work.add(&Work {
+            policy: self.work.policy.clone(),
+            elapsed: start.elapsed(),
+            phases: Phases::default(),
+            report: since(&before, &backend.report()),
+        });
+        Ok(())
+    }
+
+    /// The policies, for whoever looks at their plans.
+    pub fn policies(&self) -> Vec<&dyn Policy> {
+        self.replications
+            .iter()
+            .map(|r| r.policy.as_ref())
+            .collect()
+    }
+
+    /// What is left when all episodes are over: a record per replication, and the work that they took.
+    pub fn finish(
+        self,
+        seen: Vec<(Vec<Offer>, Option<Knowledge>)>,
+    ) -> (impl Iterator<Item = Record>, Work) {
+        let name = self.work.policy.clone();
+        let finished = self.replications.into_iter().zip(self.numbers).zip(seen);
+        let records = finished.map(move |((replication, number), (offers, knowledge))| Record {
+            policy: name.clone(),
+            replication: number,
+            episodes: replication.outcomes,
+            left: replication.left,
+            actions: replication.actions,
+            knowledge,
+            offers,
+        });
+        (records, self.work)
+    }
+
+    fn evaluator(&self, study: &Study) -> Option<Evaluator> {
+        let task = study.world.task();
+        let size = task.support().len()
+            * task.actions()
+            * task.horizon()
+            * (task.budget_max() as usize + 1);
+        let small = size <= SMALL_PLAN;
+        if !study.expected && !small {
+            return None;
+        }
+        let by_step = self.replications.first()?.policy.plan()?.depends_on_step();
+        Evaluator::new(&study.world, by_step)
+    }
+}
+
+impl Replication {
+    fn turn(&mut self) -> Turn<'_> {
+        Turn::new(self.policy.as_mut(), self.environment.contexts())
+    }
+
+    fn evaluate_plan(&mut self, evaluator: &Evaluator) {
+        if self.plan_changed || self.expected.is_none() {
+            let plan = self.policy.plan();
+            self.expected = plan.map(|plan| evaluator.expected_rewards(plan));
+        }
+    }
+}
+
+fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *total += start.elapsed();
+    result
+}

@@ -1,0 +1,340 @@
+//! The journal file: one line of JSON per event, each with a checksum as its last member. Lines are only ever appended; what
+//! was synced stays. A last line that was cut short is removed on opening, damage elsewhere is refused.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Stands before the checksum.
+const MARK: &[u8] = b",\"crc\":\"";
+
+/// Bytes from the mark to the end of a line: the mark, eight digits, a quote, a brace.
+const TAIL: usize = MARK.len() + 8 + 2;
+
+/// Why a journal cannot be used.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// Another process has it.
+    #[error("{}: another process has this journal; one learner per folder", .0.display())]
+    Busy(PathBuf),
+    /// The file system refused.
+    #[error("{}: {reason}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: io::Error,
+    },
+    /// A line is damaged or does not follow from those before it.
+    #[error("{}:{line}: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// 1-based line.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A line with its checksum: `body` is a JSON object.
+pub fn with_checksum(mut body: Vec<u8>) -> Vec<u8> {
+    body.pop();
+    let crc = crc32fast::hash(&body);
+    body.extend_from_slice(MARK);
+    body.extend_from_slice(format!("{crc:08x}\"}}\n").as_bytes());
+    body
+}
+
+/// The checksum that a line without its end claims and has.
+pub fn checksum(line: &[u8]) -> Option<u32> {
+    let start = line.len().checked_sub(TAIL)?;
+    let (body, tail) = line.split_at(start);
+    let digits = tail.strip_prefix(MARK)?.strip_suffix(b"\"}")?;
+    let claimed = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (claimed == crc32fast::hash(body)).then_some(claimed)
+}
+
+/// A journal that this process alone writes to.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Bytes of the file that hold whole, written lines.
+    length: u64,
+    /// Lines that are not in the file yet.
+    buffer: Vec<u8>,
+    /// Whether every commit is synced.
+    sync: bool,
+}
+
+/// What opening a journal found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Found {
+    /// Bytes of a torn last line, which were cut off.
+    pub torn: u64,
+}
+
+impl Journal {
+    /// Opens a journal, or begins one; a second process is refused. A torn last line is cut off.
+    pub fn open(path: &Path, sync: bool) -> Result<(Self, Found), JournalError> {
+        let io = |reason| JournalError::Io {
+            path: path.to_path_buf(),
+            reason,
+        };
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).open(path);
+        let mut file = file.map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(path.to_path_buf())),
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        let length = file.metadata().map_err(io)?.len();
+        let whole = end_of_line_before(&mut file, length).map_err(io)?;
+        if whole < length {
+            file.set_len(whole)
+                .and_then(|()| file.sync_all())
+                .map_err(io)?;
+        }
+        if length == 0 {
+            // The name itself must survive, too.
+            sync_folder(path).map_err(io)?;
+        }
+        let journal = Self {
+            path: path.to_path_buf(),
+            file,
+            length: whole,
+            buffer: Vec::new(),
+            sync,
+        };
+        let torn = length - whole;
+        Ok((journal, Found { torn }))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the next line will begin.
+    pub fn end(&self) -> u64 {
+        self.length + self.buffer.len() as u64
+    }
+
+    /// Whether all lines are in the file.
+    pub fn is_written(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Adds a line with its checksum; [`Journal::commit`] writes it. Returns where it begins.
+    pub fn append(&mut self, line: &[u8]) -> u64 {
+        let start = self.end();
+        self.buffer.extend_from_slice(line);
+        start
+    }
+
+    /// Writes and syncs all lines. After a failure none of them counts as written, and the next commit tries again.
+    pub fn commit(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let written = self.write();
+        match written {
+            Ok(()) => {
+                self.length += self.buffer.len() as u64;
+                self.buffer.clear();
+                self.buffer.shrink_to(1 << 20);
+            }
+            // Part of the lines may be there: readers must not see it.
+            Err(_) => drop(self.file.set_len(self.length)),
+        }
+        written
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.length))?;
+        self.file.write_all(&self.buffer)?;
+        match self.sync {
+            true => self.file.sync_data(),
+            false => Ok(()),
+        }
+    }
+
+    /// Syncs what was written without.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.commit()?;
+        self.file.sync_data()
+    }
+
+    /// The line that begins at a place, without its end, where it is whole.
+    pub fn line_at(&mut self, start: u64) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        if let Some(place) = start.checked_sub(self.length) {
+            line.extend_from_slice(self.buffer.get(place as usize..).unwrap_or_default());
+            let end = line.iter().position(|b| *b == b'\n').unwrap_or(0);
+            line.truncate(end);
+        } else {
+            self.file.seek(SeekFrom::Start(start))?;
+            BufReader::with_capacity(1024, &self.file).read_until(b'\n', &mut line)?;
+            line.pop();
+        }
+        match checksum(&line) {
+            Some(_) => Ok(line),
+            None => Err(io::Error::other(format!(
+                "the line at byte {start} is damaged"
+            ))),
+        }
+    }
+
+    /// The line that ends where `end` is, if it begins at `start`.
+    pub fn line_before(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
+        let length = end
+            .checked_sub(start)
+            .filter(|l| *l < 1 << 30 && end <= self.length);
+        let length = length.ok_or(io::ErrorKind::InvalidData)?;
+        let mut line = vec![0; length as usize];
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut line)?;
+        match line.pop() {
+            Some(b'\n') => Ok(line),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// The last line in the file, with its place.
+    pub fn last_line(&mut self) -> io::Result<(u64, Vec<u8>)> {
+        let end = self.length.checked_sub(1).ok_or(io::ErrorKind::NotFound)?;
+        let start = end_of_line_before(&mut self.file, end)?;
+        Ok((start, self.line_before(start, self.length)?))
+    }
+
+    /// The lines that are in the file by now.
+    pub fn reader(&self) -> Lines {
+        Lines {
+            path: self.path.clone(),
+            length: self.length,
+            most: u64::MAX,
+        }
+    }
+}
+
+/// The whole lines of a journal's file.
+#[derive(Debug)]
+pub struct Lines {
+    path: PathBuf,
+    length: u64,
+    /// How many are read.
+    most: u64,
+}
+
+impl Lines {
+    /// Those of a journal that somebody else may be writing to.
+    pub fn of_file(path: &Path) -> Result<Self, JournalError> {
+        let whole = |mut file: File| {
+            let length = file.metadata()?.len();
+            end_of_line_before(&mut file, length)
+        };
+        let length = File::open(path).and_then(whole);
+        let path = path.to_path_buf();
+        match length {
+            Ok(length) => Ok(Self {
+                path,
+                length,
+                most: u64::MAX,
+            }),
+            Err(reason) => Err(JournalError::Io { path, reason }),
+        }
+    }
+
+    /// No more than this many lines.
+    pub fn first(self, lines: u64) -> Self {
+        Self {
+            most: lines,
+            ..self
+        }
+    }
+
+    /// Calls `each` with every line from `start` on: its number (the first is `number`), its place and its text without end.
+    pub fn each(
+        &self,
+        start: u64,
+        number: u64,
+        mut each: impl FnMut(u64, u64, &[u8]) -> Result<(), String>,
+    ) -> Result<(), JournalError> {
+        let io = |reason| JournalError::Io {
+            path: self.path.clone(),
+            reason,
+        };
+        let mut file = File::open(&self.path).map_err(io)?;
+        file.seek(SeekFrom::Start(start)).map_err(io)?;
+        let mut reader = BufReader::with_capacity(1 << 18, file);
+        let last = number.saturating_add(self.most);
+        let (mut place, mut line, mut number) = (start, Vec::new(), number);
+        while place < self.length && number < last {
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line).map_err(io)? as u64;
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            let checked = match checksum(text) {
+                Some(_) => each(number, place, text),
+                None => Err("the line is damaged: its checksum is not that of its content".into()),
+            };
+            checked.map_err(|message| JournalError::Damaged {
+                path: self.path.clone(),
+                line: number,
+                message,
+            })?;
+            place += read;
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The place after the last end of a line before `end`; 0 where there is none.
+fn end_of_line_before(file: &mut File, mut end: u64) -> io::Result<u64> {
+    const CHUNK: u64 = 1 << 16;
+    while end > 0 {
+        let start = end.saturating_sub(CHUNK);
+        let mut chunk = vec![0; (end - start) as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut chunk)?;
+        if let Some(place) = chunk.iter().rposition(|b| *b == b'\n') {
+            return Ok(start + place as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    match cfg!(unix) {
+        true => File::open(folder.unwrap_or(Path::new(".")))?.sync_all(),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_checksums_that_notice_every_flipped_bit() {
+        let line = with_checksum(b"{\"seq\":1,\"op\":\"state\"}".to_vec());
+        let line = line.strip_suffix(b"\n").unwrap();
+        assert!(checksum(line).is_some());
+        let value: serde_json::Value = serde_json::from_slice(line).unwrap();
+        assert_eq!(value["op"], "state");
+        for bit in 0..8 * line.len() {
+            let mut damaged = line.to_vec();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            // Digits of the checksum may be written in capitals.
+            let same = damaged.eq_ignore_ascii_case(line);
+            assert!(checksum(&damaged).is_none() || same, "bit {bit}");
+        }
+    }
+}

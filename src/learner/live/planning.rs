@@ -1,0 +1,80 @@
+//! Plans in the background, and units whose time is up.
+
+use std::sync::mpsc::{TryRecvError, sync_channel};
+
+use super::Live;
+use super::record::{Plan, Release};
+use crate::learner::{Learner, LearnerError};
+
+impl Live {
+    pub(super) fn start_planning(&mut self) {
+        let Some(mut learner) = self.learner.take() else {
+            return;
+        };
+        let (sender, receiver) = sync_channel(1);
+        self.planner = Some(receiver);
+        std::thread::spawn(move || {
+            let planned = learner.replan();
+            let _ = sender.send((learner, planned));
+        });
+    }
+
+    /// Whether the learner is at its plan.
+    pub fn is_planning(&self) -> bool {
+        self.planner.is_some()
+    }
+
+    /// Takes the learner back where its plan is ready, and releases units whose time is up.
+    pub fn poll(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
+        self.release_due();
+        if let Some(planner) = &self.planner {
+            match planner.try_recv() {
+                Ok(back) => self.take_back(back),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => unreachable!("the planner sends before it ends"),
+            }
+        }
+    }
+
+    /// The learner, once its plan is made.
+    pub(super) fn home(&mut self) -> &mut Learner {
+        if let Some(planner) = &self.planner {
+            let back = planner.recv().expect("the planner sends before it ends");
+            self.take_back(back);
+        }
+        self.learner.as_mut().expect("it is home")
+    }
+
+    fn take_back(&mut self, (mut learner, planned): (Learner, Result<(), LearnerError>)) {
+        self.planner = None;
+        let fit = learner.policy().last_fit();
+        for (offer, accepted) in std::mem::take(&mut self.told_meanwhile) {
+            let told = learner.observe_offer(offer, accepted);
+            debug_assert!(told.is_ok(), "an outcome is told once");
+        }
+        self.learner = Some(learner);
+        // A plan that could not be made is tried again after the next episode; until then the old one stays.
+        if planned.is_ok() {
+            self.book.plans += 1;
+            self.book.due = false;
+            let plan = self.book.plans;
+            self.write("plan", &Plan { plan, fit });
+        }
+        self.snapshot_if_due();
+    }
+
+    pub(super) fn release_due(&mut self) {
+        while let Some((until, id)) = self.book.holds.first().cloned() {
+            if until > self.now_ms {
+                return;
+            }
+            self.book.holds.pop_first();
+            let offer = self.book.decisions.get(&id).map_or(0, |d| d.offer);
+            let learner = self.learner.as_mut().filter(|l| l.waits(offer));
+            if learner.is_some_and(|learner| learner.release(offer).is_ok()) {
+                self.write("release", &Release { id: id.into() });
+            }
+        }
+    }
+}

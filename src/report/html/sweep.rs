@@ -1,0 +1,154 @@
+//! The report of a sweep: one page with small charts for its points and a table, and the same charts as files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::data::embedded;
+use super::{ELEMENTS, STYLE, THEME, escape, filled, painted};
+use crate::error::InputError;
+use crate::report::overview::{charts, share_axis};
+use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
+use crate::report::style::fixed;
+use crate::results::{Overview, OverviewRow, Results};
+use crate::statistics::BAND;
+
+const SKELETON: &str = include_str!("sweep.html");
+const SCRIPT: &str = include_str!("sweep.js");
+
+/// Curves of points that a page shows at the most.
+const POINTS: usize = 60;
+
+/// A sweep by its overview and the results of its points.
+#[derive(Debug)]
+pub struct SweepReport {
+    title: String,
+    overview: Overview,
+    points: Vec<(String, Results)>,
+}
+
+impl SweepReport {
+    /// Reads a folder whose `overview.csv` names its points.
+    pub fn read(folder: &Path) -> Result<Self, InputError> {
+        let overview = Overview::read(&folder.join("overview.csv"))?;
+        let mut names: Vec<&String> = overview.rows.iter().map(|row| &row.point).collect();
+        names.dedup();
+        let read = |name: &&String| Ok((name.to_string(), Results::read(&folder.join(name))?));
+        let points = names.iter().map(read);
+        let points: Vec<(String, Results)> = points.collect::<Result<_, InputError>>()?;
+        let name = points.first().map_or("", |(_, run)| &run.study.name);
+        Ok(Self {
+            title: format!("{name}: {} points", points.len()),
+            overview,
+            points,
+        })
+    }
+
+    /// Regret curves, a chart for each point.
+    fn curves(&self) -> Vec<Chart> {
+        let chart = |(name, run): &(String, Results)| {
+            let policies = run.policies.iter();
+            let curves = policies.map(|p| (p.name(), p.name(), &p.cumulative[..]));
+            let mut chart = plot::regret_curves(name, curves);
+            chart.y.name = "cumulative regret".into();
+            chart
+        };
+        let mut curves: Vec<Chart> = self.points.iter().take(POINTS).map(chart).collect();
+        share_axis(&mut curves);
+        curves
+    }
+
+    /// Every picture: what it is called, as SVG and as PNG.
+    pub fn pictures(&self) -> Vec<(String, String, Vec<u8>)> {
+        let overview = crate::report::overview::picture(&self.title, &self.overview);
+        let curves = small_multiples(&self.title, &self.curves());
+        painted(vec![
+            ("overview".into(), overview),
+            ("regret".into(), curves),
+        ])
+    }
+
+    /// The page. `pictures` are the names of the files beside it.
+    pub fn page(&self, pictures: &[PathBuf]) -> String {
+        let (overview, curves) = (charts(&self.title, &self.overview), self.curves());
+        let title = escape(&self.title);
+        let looks = legend_of(&curves);
+        let look = |series: &Series| {
+            let (colour, dash) = series.style.unwrap_or_default();
+            json!({ "name": series.name, "colour": colour, "dash": dash })
+        };
+        let data = json!({
+            "band": BAND,
+            "colours": COLOURS.len(),
+            "dashes": DASHES,
+            "keys": self.overview.keys,
+            "reference": self.overview.reference(),
+            "series": looks.iter().map(look).collect::<Vec<_>>(),
+            "rows": self.rows(),
+            "commands": self.points.iter().take(1).map(|(_, run)| &run.run.command).collect::<Vec<_>>(),
+            "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
+        });
+        let figures = |charts: &[Chart]| -> String {
+            let figure = |chart: &Chart| format!("<figure>{}</figure>", chart.panel());
+            charts.iter().map(figure).collect()
+        };
+        filled(
+            SKELETON,
+            &[
+                ("{{title}}", &title),
+                ("{{style}}", STYLE),
+                ("{{heading}}", &title),
+                ("{{finding}}", &escape(&self.finding())),
+                ("{{overview}}", &figures(&overview)),
+                ("{{curves}}", &figures(&curves)),
+                ("{{data}}", &embedded(&data)),
+                ("{{script}}", &[ELEMENTS, THEME, SCRIPT].concat()),
+            ],
+        )
+    }
+
+    /// The lowest and the highest regret of the policy that comes first.
+    fn finding(&self) -> String {
+        let Some(first) = self.overview.rows.first() else {
+            return String::new();
+        };
+        let policy = &first.result.policy;
+        let rows = self.overview.rows.iter();
+        let mut known: Vec<(f64, &str)> = rows
+            .filter(|row| row.result.policy == *policy)
+            .filter_map(|row| Some((row.result.final_regret?, row.point.as_str())))
+            .collect();
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        match (known.first(), known.last()) {
+            (Some(low), Some(high)) => format!(
+                "The final regret of {policy} is lowest at {} ({}) and highest at {} ({}).",
+                low.1,
+                fixed(low.0, 1),
+                high.1,
+                fixed(high.0, 1)
+            ),
+            _ => format!("{policy} has no final regret at any point."),
+        }
+    }
+
+    fn rows(&self) -> Vec<serde_json::Value> {
+        let row = |row: &OverviewRow| {
+            let result = &row.result;
+            json!({ "values": row.values, "result": {
+                "policy": result.policy,
+                "mean_reward": result.mean_reward,
+                "opt": result.opt,
+                "share_of_opt": result.share_of_opt,
+                "final_regret": result.final_regret,
+                "standard_error": result.standard_error,
+                "expected_regret": result.expected_regret,
+                "expected_standard_error": result.expected_standard_error,
+                "paired_difference": result.paired_difference,
+                "paired_standard_error": result.paired_standard_error,
+                "slope": result.slope,
+                "slope_standard_error": result.slope_standard_error,
+            } })
+        };
+        self.overview.rows.iter().map(row).collect()
+    }
+}

@@ -1,0 +1,118 @@
+// The live page: asks for numbers, draws them, asks again.
+
+theme();
+
+const PAUSE = 2000;
+// With a token the page is opened as /#token=...; it never leaves the browser but in the header.
+const token = new URLSearchParams(location.hash.slice(1)).get("token");
+const today = section("today", "Today", null, el("dl", { class: "tiles", id: "tiles" }), el("div", { id: "budget" }));
+const days = section("days", "Days", null, el("div", { class: "pair" }, el("div", { id: "reward" }), el("div", { id: "width" })));
+const plan = section("plan", "What the plan offers", "Mean offer over some of the customers seen so far, by step and units left.", el("div", { id: "offers" }));
+const list = section("list", "Last days", null, el("div", { id: "table" }));
+
+const line = (points, place, i) => {
+  const at = points.filter(([, y]) => y !== null).map(([x, y]) => `${place.x(x).toFixed(1)} ${place.y(y).toFixed(1)}`);
+  if (at.length === 0) return [];
+  const path = shape("path", { class: "line", fill: "none", d: `M${at.join("L")}`, "stroke-dasharray": dashOf(i) });
+  path.style.stroke = colourOf(i);
+  return [path];
+};
+
+const most = (values, least) => Math.max(least, ...values.filter((v) => v !== null && Number.isFinite(v)));
+
+/** Draws lines with a legend into an element, in place of what was there. */
+function lines(id, label, x, y, series) {
+  const host = byId(id);
+  host.replaceChildren();
+  picture(host, { label, x, y, marks: (place) => series.flatMap((s, i) => line(s.points, place, i)) });
+  host.append(legend(...series.map((s, i) => [s.name, colourOf(i), false])));
+}
+
+function drawToday({ state, path, left, steps, episodes }) {
+  const open = state.open;
+  const tiles = open === null ? [["Episode", "none is open"], ["Episodes", state.episodes], ["Outcomes learnt from", state.observations ?? "–"]]
+    : [["Episode", open.episode], ["Units left", open.budget ?? "–"], ["of them held", open.held ?? "–"], ["Reward", number(open.reward)],
+      ["hoped for", number(episodes.at(-1).hoped)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted]];
+  byId("tiles").replaceChildren(...tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
+  if (path === null) {
+    byId("budget").replaceChildren(el("p", { class: "note" }, "The budget is drawn once an episode has begun."));
+    return;
+  }
+  const planned = path.map((units, h) => [h, units]);
+  const real = [[0, path[0]], ...left.map(([step, units]) => [step - 1, units])];
+  if (open !== null && left.length && open.budget !== null) real.push([left.at(-1)[0], open.budget]);
+  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.length - 1 },
+    { name: "units left", low: 0, high: most(path, 1) },
+    [{ name: "left", points: real }, { name: "as planned, if somebody comes at every step", points: planned }]);
+}
+
+function drawDays({ episodes, first }) {
+  const x = { name: "episode", low: first, high: Math.max(first + 1, first + episodes.length - 1) };
+  const ended = episodes.map((e, i) => [first + i, e]).filter(([, e]) => e.ended);
+  const hoped = episodes.map((e, i) => [first + i, e.hoped]);
+  const mean = [];
+  ended.reduce((sum, [at, e], i) => { mean.push([at, (sum + e.reward) / (i + 1)]); return sum + e.reward; }, 0);
+  lines("reward", "Reward by episode", x, { name: "reward", low: 0, high: most(episodes.flatMap((e) => [e.reward, e.hoped]), 1) },
+    [{ name: "earned", points: ended.map(([at, e]) => [at, e.reward]) }, { name: "mean so far", points: mean },
+      { name: "hoped for by the plan", points: hoped }]);
+  lines("width", "Width of the bounds by episode", x, { name: "mean width of bounds", low: 0, high: 1 },
+    [{ name: "of the offers made", points: episodes.map((e, i) => [first + i, e.width]) }]);
+  byId("table").replaceChildren(table("Last episodes", ["Episode", "Budget", "Spent", "Offers", "Outcomes", "Accepted", "Reward"],
+    episodes.slice(-10).reverse().map((e) => ({
+      cells: [e.name, e.budget, e.ended ? e.spent : "–", e.offers, e.outcomes, e.accepted, e.ended ? number(e.reward) : "open"].map(String),
+    }))));
+}
+
+function drawOffers({ offers }) {
+  const host = byId("offers");
+  host.replaceChildren();
+  if (offers === null || offers.steps.length === 0) return;
+  const values = offers.mean.flat().filter((v) => v !== null);
+  if (values.length === 0) {
+    host.append(el("p", { class: "note" }, "No plan has been made yet, or no customer has been seen."));
+    return;
+  }
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const colour = (v) => data.ramp[Math.round((high > low ? (v - low) / (high - low) : 0.5) * (data.ramp.length - 1))];
+  const edges = (list) => list.map((v, i) => [i ? (v + list[i - 1]) / 2 : v - 0.5, i + 1 < list.length ? (v + list[i + 1]) / 2 : v + 0.5]);
+  const [xs, ys] = [edges(offers.steps), edges(offers.budgets)];
+  picture(host, {
+    label: "Mean offer by step and units left",
+    x: { name: "step", low: xs[0][0], high: xs.at(-1)[1] }, y: { name: "units left", low: 0, high: ys.at(-1)[1] },
+    marks: (place) => offers.mean.flatMap((row, b) => row.map((v, h) => {
+      if (v === null) return null;
+      const [x0, x1] = xs[h].map(place.x);
+      const [y1, y0] = ys[b].map(place.y);
+      const cell = shape("rect", { x: x0, y: y0, width: x1 - x0 + 0.5, height: y1 - y0 + 0.5 },
+        shape("title", {}, `step ${offers.steps[h]}, ${offers.budgets[b]} units: ${number(v)}`));
+      cell.style.fill = colour(v);
+      return cell;
+    }).filter((cell) => cell !== null)),
+  });
+  host.append(legend([`${number(low)}`, colour(low), true], [`${number((low + high) / 2)}`, colour((low + high) / 2), true], [`${number(high)}`, colour(high), true]));
+}
+
+let drawn = "";
+
+async function refresh() {
+  const said = byId("subtitle");
+  try {
+    const answer = await fetch("v1/view", token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+    if (!answer.ok) throw new Error(answer.status === 401 ? "a token is needed: open this page as /#token=TOKEN" : `status ${answer.status}`);
+    const text = await answer.text();
+    const view = JSON.parse(text);
+    said.textContent = `${view.state.episodes} episodes, ${view.state.decisions} decisions; plan ${view.state.plan}${view.state.planning ? ", the next is being made" : ""}`;
+    if (text !== drawn) {
+      drawn = text;
+      drawToday(view);
+      drawDays(view);
+      drawOffers(view);
+    }
+    document.body.dataset.refreshed = Number(document.body.dataset.refreshed ?? 0) + 1;
+  } catch (error) {
+    said.textContent = `No numbers: ${error.message}. Trying again.`;
+  }
+  setTimeout(refresh, PAUSE);
+}
+
+refresh();

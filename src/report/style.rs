@@ -1,0 +1,201 @@
+//! How tables are written: in columns for a terminal, as Markdown, or as a LaTeX tabular (package booktabs).
+
+use std::fmt::Write;
+
+use crate::statistics::{BAND, MeanAndError};
+
+/// A way to write a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// Columns padded to their widest cell.
+    #[default]
+    Plain,
+    /// A Markdown table.
+    Markdown,
+    /// A LaTeX tabular.
+    Latex,
+}
+
+/// A table: the first column holds names, the others numbers.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new<T: Into<String>>(header: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            header: header.into_iter().map(Into::into).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row, a cell for every column.
+    pub fn push<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        assert_eq!(cells.len(), self.header.len(), "a cell for every column");
+        self.rows.push(cells);
+    }
+
+    /// The table's text.
+    pub fn text(&self, style: Style) -> String {
+        let mut text = String::new();
+        let written = match style {
+            Style::Plain => self.plain(&mut text),
+            Style::Markdown => self.markdown(&mut text),
+            Style::Latex => self.latex(&mut text),
+        };
+        written.expect("writing to a string");
+        text
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &Vec<String>> {
+        std::iter::once(&self.header).chain(&self.rows)
+    }
+
+    /// The first column to the left, numbers to the right.
+    fn plain(&self, text: &mut String) -> std::fmt::Result {
+        let width = |column: usize| {
+            let cells = self.lines().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
+        for row in self.lines() {
+            let mut line = format!("{:<1$}", row[0], widths[0]);
+            for (cell, width) in row.iter().zip(&widths).skip(1) {
+                write!(line, "   {cell:>width$}")?;
+            }
+            writeln!(text, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn markdown(&self, text: &mut String) -> std::fmt::Result {
+        for (number, row) in self.lines().enumerate() {
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            writeln!(text, "| {} |", cells.join(" | "))?;
+            if number == 0 {
+                let numbers = " ---: |".repeat(row.len() - 1);
+                writeln!(text, "| --- |{numbers}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn latex(&self, text: &mut String) -> std::fmt::Result {
+        let numbers = "r".repeat(self.header.len() - 1);
+        writeln!(text, "\\begin{{tabular}}{{l{numbers}}}\n\\toprule")?;
+        for (number, row) in self.lines().enumerate() {
+            let cells: Vec<String> = row.iter().map(|cell| latex(cell)).collect();
+            writeln!(text, "{} \\\\", cells.join(" & "))?;
+            if number == 0 {
+                writeln!(text, "\\midrule")?;
+            }
+        }
+        writeln!(text, "\\bottomrule\n\\end{{tabular}}")
+    }
+}
+
+impl Style {
+    /// Lines of text beside a table; comments in LaTeX.
+    pub fn prose(self, text: &str) -> String {
+        let mut prose = String::new();
+        for line in text.lines() {
+            match self {
+                Self::Latex => writeln!(prose, "{}", format!("% {line}").trim_end()),
+                _ => writeln!(prose, "{line}"),
+            }
+            .expect("writing to a string");
+        }
+        prose
+    }
+}
+
+/// Text as LaTeX takes it; `+-` and minus signs become those of mathematics.
+fn latex(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
+            '\\' => escaped.push_str("\\textbackslash{}"),
+            '~' => escaped.push_str("\\textasciitilde{}"),
+            '^' => escaped.push_str("\\textasciicircum{}"),
+            c => escaped.push(c),
+        }
+    }
+    let escaped = escaped.replace("+-", "$\\pm$");
+    match escaped.strip_prefix('-') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => format!("$-${rest}"),
+        _ => escaped,
+    }
+}
+
+/// A number with so many decimals; what rounds to zero has no sign, and what is no number is a dash.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if value.is_nan() {
+        return "-".into();
+    }
+    let text = format!("{value:.decimals$}");
+    let is_zero = |c: char| c == '0' || c == '.';
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(is_zero) => rest.into(),
+        _ => text,
+    }
+}
+
+/// A mean and the half-width of its band in two cells.
+pub fn band_cells(value: Option<MeanAndError>, decimals: usize) -> [String; 2] {
+    let known = value.unwrap_or(MeanAndError {
+        mean: f64::NAN,
+        standard_error: f64::NAN,
+    });
+    [known.mean, BAND * known.standard_error].map(|x| fixed(x, decimals))
+}
+
+/// A mean and the half-width of its band in one cell.
+pub fn with_band(value: Option<MeanAndError>, decimals: usize) -> String {
+    match band_cells(value, decimals) {
+        [mean, band] if band == "-" => mean,
+        [mean, band] => format!("{mean} +- {band}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(["policy", "+- 3 s.e."]);
+        table.push(["a_b | c", "-1.5"]);
+        table.push(["50%", "0.25 +- 0.10"]);
+        table
+    }
+
+    #[test]
+    fn tables_in_three_styles() {
+        let plain = "policy       +- 3 s.e.\na_b | c           -1.5\n50%       0.25 +- 0.10\n";
+        assert_eq!(table().text(Style::Plain), plain);
+        let markdown = "| policy | +- 3 s.e. |\n| --- | ---: |\n| a_b \\| c | -1.5 |\n| 50% | 0.25 +- 0.10 |\n";
+        assert_eq!(table().text(Style::Markdown), markdown);
+        let latex = "\\begin{tabular}{lr}\n\\toprule\npolicy & $\\pm$ 3 s.e. \\\\\n\\midrule\n\
+                     a\\_b | c & $-$1.5 \\\\\n50\\% & 0.25 $\\pm$ 0.10 \\\\\n\\bottomrule\n\\end{tabular}\n";
+        assert_eq!(table().text(Style::Latex), latex);
+        assert_eq!(Style::Latex.prose("a\n\nb"), "% a\n%\n% b\n");
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!(fixed(-0.04, 1), "0.0");
+        assert_eq!(fixed(-0.0, 0), "0");
+        assert_eq!(fixed(-0.06, 1), "-0.1");
+        assert_eq!(fixed(f64::NAN, 1), "-");
+        let value = MeanAndError {
+            mean: 1.0,
+            standard_error: 0.5,
+        };
+        assert_eq!(with_band(Some(value), 2), "1.00 +- 1.50");
+        assert_eq!(with_band(None, 2), "-");
+    }
+}

@@ -1,0 +1,41 @@
+//! `wave.json`: the wave under way, replaced as a whole every so often. It only saves time: where it is damaged or of another
+//! run, the wave starts anew.
+
+use std::path::Path;
+
+use super::write::remove;
+use super::{Origin, line};
+use crate::error::OutputError;
+use crate::experiment::WaveState;
+use crate::files::{read_text, sha256};
+use crate::results::ResultsFolder;
+
+/// The name of the file.
+pub const WAVE: &str = "wave.json";
+
+/// Replaces the file.
+pub fn write_wave(
+    folder: &ResultsFolder,
+    origin: &Origin,
+    state: &WaveState,
+) -> Result<(), OutputError> {
+    let text = line::line(&(of_origin(origin), state));
+    folder.write(WAVE, text.as_bytes())
+}
+
+/// The wave that an earlier run of the same origin has left, if it is whole.
+pub fn read_wave(folder: &Path, origin: &Origin) -> Option<WaveState> {
+    let bytes = read_text(&folder.join(WAVE)).ok()?;
+    let (from, state): (String, WaveState) = line::parse(bytes.as_bytes())?;
+    (from == of_origin(origin)).then_some(state)
+}
+
+/// Removes the file, if it is there.
+pub fn remove_wave(folder: &ResultsFolder) -> Result<(), OutputError> {
+    remove(&folder.path().join(WAVE))
+}
+
+fn of_origin(origin: &Origin) -> String {
+    let text = serde_json::to_string(origin);
+    sha256(text.expect("plain fields can be written").as_bytes())
+}

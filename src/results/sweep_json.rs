@@ -1,0 +1,95 @@
+//! `sweep.json`: the points of a sweep, whose studies are in the folders beside it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::run_json::Run;
+use super::{Overview, OverviewRow, PointResult};
+use crate::error::InputError;
+
+/// The name of the file.
+pub(super) const SWEEP: &str = "sweep.json";
+
+/// A sweep without its studies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepIndex {
+    /// What pictures and tables call it.
+    pub title: String,
+    /// Paths of the swept keys.
+    pub keys: Vec<String>,
+    /// The points, each a study in a folder of its own.
+    pub points: Vec<SweptPoint>,
+}
+
+/// A point of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweptPoint {
+    /// Name of its folder.
+    pub label: String,
+    /// The value of each key.
+    pub values: Vec<String>,
+}
+
+impl SweepIndex {
+    /// The name of the file.
+    pub const FILE: &str = SWEEP;
+
+    /// Reads the file of a folder; `None` where there is none.
+    pub fn read(folder: &Path) -> Result<Option<Self>, InputError> {
+        let file = folder.join(SWEEP);
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(InputError::unreadable(&file, &error)),
+        };
+        let index: Self = serde_json::from_str(&text).map_err(|error| InputError::At {
+            file: file.clone(),
+            line: error.line(),
+            message: format!("found another format ({error}); accepted: a sweep of this program"),
+        })?;
+        let is_name = |label: &String| {
+            let mut parts = Path::new(label).components();
+            matches!(
+                (parts.next(), parts.next()),
+                (Some(std::path::Component::Normal(_)), None)
+            )
+        };
+        let whole = |point: &SweptPoint| point.values.len() == index.keys.len();
+        if let Some(point) = index
+            .points
+            .iter()
+            .find(|p| !is_name(&p.label) || !whole(p))
+        {
+            return Err(InputError::File {
+                file,
+                message: format!(
+                    "points: found `{}`; accepted: the name of a folder, with a value for every key",
+                    point.label
+                ),
+            });
+        }
+        Ok(Some(index))
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.expect("plain fields can be written") + "\n"
+    }
+
+    /// The sweep at a glance; `runs` are those of the points, in their order.
+    pub fn overview(&self, runs: &[Run]) -> Overview {
+        let rows = self.points.iter().zip(runs).flat_map(|(point, run)| {
+            run.policies.iter().map(|policy| OverviewRow {
+                point: point.label.clone(),
+                values: point.values.clone(),
+                result: PointResult::new(policy),
+            })
+        });
+        Overview {
+            keys: self.keys.clone(),
+            rows: rows.collect(),
+        }
+    }
+}

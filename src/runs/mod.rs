@@ -1,0 +1,42 @@
+//! Studies run into folders: whole or in shards, from the start or from where an earlier run ended; shards merged, folders
+//! counted and verified. Above `config`, `experiment`, `results` and `report`; below the command line.
+//!
+//! A folder under way has `study.toml`, its data, `records.jsonl` (finished replications, appended and synced wave by wave) and
+//! `wave.json` (the wave under way, saved every so often). When all replications are there, the files of the study are derived
+//! from the records, `run.json` last, and the two files of the way are removed. A shard stops before that: its records are its
+//! product.
+//!
+//! # On other engines
+//!
+//! The same shards run anywhere. GNU parallel, four at a time on one machine or over ssh:
+//!
+//! ```text
+//! parallel -j4 cbwk-gpu simulate study.toml --out DIR --shard {}/64 --resume --threads 1 ::: $(seq 64)
+//! cbwk-gpu merge DIR
+//! ```
+//!
+//! A Kubernetes indexed job on a shared volume (`completionMode: Indexed`, `completions: 64`, `backoffLimitPerIndex: 5`), whose
+//! pods start again where they ended:
+//!
+//! ```text
+//! command: ["sh", "-c", "exec cbwk-gpu simulate /data/study.toml --out /data/DIR --resume --shard $((JOB_COMPLETION_INDEX + 1))/64"]
+//! ```
+
+mod data;
+mod error;
+mod finish;
+mod merge;
+mod run;
+mod same;
+mod shards;
+mod status;
+mod verify;
+
+pub use data::Data;
+pub use error::RunsError;
+pub use finish::Finished;
+pub use merge::{Merged, Shards};
+pub use run::{How, SaveEvery, Watch, run_study};
+pub use same::{read_study, refuse_other_study};
+pub use status::{PolicyStatus, ShardState, Status, status};
+pub use verify::{MadeWith, Verified, made_with, verify};

@@ -1,0 +1,197 @@
+//! A wave saved between any two episodes and taken up again, through text, gives the records of a wave that ran through, for
+//! every kind of policy and oracle; with a part of its state left out it does not.
+
+mod common;
+#[path = "common/durable.rs"]
+#[allow(dead_code, reason = "each test file uses a part")]
+mod durable_study;
+
+use std::path::Path;
+
+use cbwk_gpu::config::{Document, Study};
+use cbwk_gpu::dp::cpu::Cpu;
+use cbwk_gpu::experiment::{Prepared, Record, Sink, SinkError, Todo, WaveState, Yardstick};
+use common::{say, study};
+use serde_json::Value;
+
+/// Keeps records, and the text of the state after every so many episodes.
+struct Saving {
+    every: usize,
+    episodes: usize,
+    states: Vec<String>,
+    records: Vec<Record>,
+}
+
+impl Sink for Saving {
+    fn replication(&mut self, _yardstick: &Yardstick, record: &Record) -> Result<(), SinkError> {
+        self.records.push(record.clone());
+        Ok(())
+    }
+
+    fn wants_state(&mut self, _stopping: bool) -> bool {
+        self.episodes += 1;
+        self.episodes.is_multiple_of(self.every)
+    }
+
+    fn state(&mut self, state: &WaveState) -> Result<(), SinkError> {
+        self.states.push(serde_json::to_string(state)?);
+        Ok(())
+    }
+}
+
+fn through(prepared: &Prepared, every: usize) -> Saving {
+    let mut sink = Saving {
+        every,
+        episodes: 0,
+        states: Vec::new(),
+        records: Vec::new(),
+    };
+    let todo = Todo::share(prepared.study, None);
+    prepared.run(todo, &mut Cpu::default(), &mut sink).unwrap();
+    sink
+}
+
+/// The records of a policy from a saved wave on; `None` where the state is refused.
+fn resumed(prepared: &Prepared, state: &str) -> Option<(String, Vec<Record>)> {
+    let state: WaveState = serde_json::from_str(state).ok()?;
+    let policy = prepared.study.policies.get(state.policy)?.name.clone();
+    let todo = Todo {
+        replications: vec![Vec::new(); prepared.study.policies.len()],
+        under_way: Some(state),
+    };
+    let mut records: Vec<Record> = Vec::new();
+    prepared.run(todo, &mut Cpu::default(), &mut records).ok()?;
+    Some((policy, records))
+}
+
+fn small(name: &str, episodes: u64, policies: &[&str]) -> Study {
+    study(name, |document| {
+        document.set_whole("study", "episodes", episodes, "test");
+        document.set_whole("study", "replications", 3, "test");
+        if !policies.is_empty() {
+            let policies: Vec<String> = policies.iter().map(ToString::to_string).collect();
+            document.choose_policies(&policies, "test");
+        }
+    })
+}
+
+fn durable() -> Study {
+    let text = durable_study::STUDY.replace("replications = 12", "replications = 3");
+    Study::from_document(&Document::parse(Path::new("durable"), &text).unwrap()).unwrap()
+}
+
+#[test]
+fn a_wave_taken_up_between_any_two_episodes_gives_the_same_records() {
+    let studies = [
+        durable(),
+        small("paper-auction", 12, &[]),
+        small("paper-pricing", 8, &[]),
+        small("linear-pricing", 12, &[]),
+        small("smooth-pricing", 8, &[]),
+        small("nonlinear-pricing", 6, &[]),
+        small("rush-hour-pricing", 6, &[]),
+        small("ad-auction-budgets", 8, &[]),
+        small("loan-table", 8, &[]),
+    ];
+    let (mut waves, mut policies, mut wrong) = (0, 0, Vec::new());
+    for study in &studies {
+        let prepared = Prepared::new(study).unwrap();
+        let whole = through(&prepared, 3);
+        policies += study.policies.len();
+        let savable = |policy: &&cbwk_gpu::experiment::NamedPolicy| {
+            let oracle = policy
+                .maker
+                .oracle()
+                .map(cbwk_gpu::oracle::OracleConfig::kind);
+            !matches!(oracle, Some("kernel" | "gp"))
+        };
+        let savable = study.policies.iter().filter(savable).count();
+        assert!(whole.states.len() >= savable, "{}", study.name);
+        for state in &whole.states {
+            let (policy, records) = resumed(&prepared, state).expect("a state that was saved");
+            let own = whole.records.iter().filter(|r| r.policy == policy);
+            if !own.eq(&records) {
+                wrong.push(format!("{}: {policy}", study.name));
+            }
+            waves += 1;
+        }
+    }
+    say(&format!(
+        "{waves} saved waves of {policies} policies gave the same records"
+    ));
+    assert!(waves > 100 && wrong.is_empty(), "{wrong:?}");
+}
+
+/// Sets a field to what a new wave would have, wherever it occurs; whether that changed anything.
+fn forget(value: &mut Value, field: &str) -> bool {
+    match value {
+        Value::Object(entries) => entries.iter_mut().fold(false, |any, (key, value)| {
+            if key != field {
+                return forget(value, field) || any;
+            }
+            let empty = match &*value {
+                Value::Array(_) => Value::Array(Vec::new()),
+                Value::Number(_) => Value::from(0),
+                Value::Object(_) | Value::Null => Value::Null,
+                other => other.clone(),
+            };
+            let changed = *value != empty;
+            *value = empty;
+            changed || any
+        }),
+        Value::Array(values) => {
+            let changed = values
+                .iter_mut()
+                .filter_map(|v| forget(v, field).then_some(()));
+            changed.count() > 0
+        }
+        _ => false,
+    }
+}
+
+/// The comparison can fail: a state without one of its fields is refused, or leads elsewhere.
+#[test]
+fn a_state_without_one_of_its_fields_is_refused_or_leads_elsewhere() {
+    let study = durable();
+    let prepared = Prepared::new(&study).unwrap();
+    let whole = through(&prepared, 10);
+    let fields = [
+        "contexts",
+        "acceptance",
+        "outcomes",
+        "left",
+        "rows",
+        "data",
+        "fitted",
+        "u_hat",
+        "stream",
+        "Stream",
+        "episodes",
+        "states",
+        "policy",
+        "replications",
+        "actions",
+        "converted",
+    ];
+    for field in fields {
+        let (mut noticed, mut tried) = (0, 0);
+        for text in &whole.states {
+            let mut state: Value = serde_json::from_str(text).unwrap();
+            if !forget(&mut state, field) {
+                continue;
+            }
+            tried += 1;
+            let name =
+                &study.policies[serde_json::from_str::<WaveState>(text).unwrap().policy].name;
+            let own: Vec<&Record> = whole.records.iter().filter(|r| r.policy == *name).collect();
+            let same = resumed(&prepared, &state.to_string()).is_some_and(|(_, records)| {
+                own.len() == records.len() && own.iter().zip(&records).all(|(a, b)| *a == b)
+            });
+            noticed += usize::from(!same);
+        }
+        say(&format!(
+            "without `{field}`: {noticed} of {tried} states noticed"
+        ));
+        assert!(tried > 0 && noticed > 0, "{field}");
+    }
+}

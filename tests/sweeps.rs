@@ -1,0 +1,156 @@
+//! Sweeps as a user runs them: policies that no swept key touches, keys that vary together.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{cbwk, cbwk_ok};
+use tempfile::tempdir;
+
+/// Both policies that can be random have streams of their own, the second at place 3.
+const STUDY: &str = r#"[study]
+episodes = 12
+horizon = 3
+replications = 3
+[budget]
+kind = "constant"
+value = 3
+[application]
+kind = "auction"
+bids = [1, 2]
+[contexts]
+kind = "finite"
+values = [2.0, 3.0]
+[conversion]
+kind = "armed"
+probabilities = [0.3, 0.6]
+[[policies]]
+kind = "mimic-opt-dp"
+[[policies]]
+kind = "clairvoyant"
+[[policies]]
+kind = "random"
+"#;
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn simulate(folder: &Path, study: &str, out: &str) -> String {
+    fs::write(folder.join("s.toml"), study).unwrap();
+    cbwk_ok(folder, &["simulate", "s.toml", "--out", out, "--quiet"])
+}
+
+/// The lines of some policies, header aside.
+fn lines_of(text: &str, policies: &[&str]) -> Vec<String> {
+    let ours = |line: &&str| policies.iter().any(|p| line.starts_with(&format!("{p},")));
+    text.lines().filter(ours).map(String::from).collect()
+}
+
+#[test]
+fn a_policy_that_no_swept_key_touches_runs_once_with_the_same_results() {
+    let folder = tempdir().unwrap();
+    let sweep = format!("{STUDY}[sweep]\npolicies.mimic-opt-dp.alpha = [0.5, 0.25, 0.1]\n");
+    let table = simulate(folder.path(), &sweep, "o");
+    simulate(folder.path(), STUDY, "plain");
+    let (out, plain) = (folder.path().join("o"), folder.path().join("plain"));
+    assert!(table.contains("s: 3 points"), "{table}");
+    let shown = |policy: &str| table.lines().filter(|l| l.starts_with(policy)).count();
+    assert_eq!((shown("mimic-opt-dp"), shown("random")), (3, 1), "{table}");
+    let overview = read(&out, "overview.csv");
+    let points: Vec<&str> = overview.lines().skip(1).collect();
+    assert_eq!(points.len(), 3 + 2, "{overview}");
+    assert!(points[1].starts_with("shared,,clairvoyant,"), "{overview}");
+    assert!(points[2].starts_with("shared,,random,"), "{overview}");
+    // What runs once is what the study without a sweep finds, random choices included.
+    let shared = ["clairvoyant", "random"];
+    for name in ["episodes.csv", "summary.csv", "steps.csv", "actions.csv"] {
+        let whole = lines_of(&read(&plain, name), &shared);
+        assert_eq!(lines_of(&read(&out.join("shared"), name), &shared), whole);
+        assert!(!whole.is_empty());
+        let point = read(&out.join("alpha=0.5"), name);
+        assert_eq!(lines_of(&point, &shared), [""; 0]);
+        let (learner, whole) = (["mimic-opt-dp"], read(&plain, name));
+        assert_eq!(lines_of(&point, &learner), lines_of(&whole, &learner));
+    }
+    // Its study gives the same bytes again although it lacks the policy before.
+    let again = [
+        "simulate",
+        "o/shared/study.toml",
+        "--out",
+        "again",
+        "--quiet",
+    ];
+    cbwk_ok(folder.path(), &again);
+    let (first, second) = (out.join("shared"), folder.path().join("again"));
+    assert_eq!(read(&first, "episodes.csv"), read(&second, "episodes.csv"));
+    assert_eq!(read(&first, "study.toml"), read(&second, "study.toml"));
+    assert!(read(&first, "study.toml").contains("stream = 3"));
+    // Without its stream it would not: the test can fail.
+    let moved = read(&first, "study.toml").replace("stream = 3", "");
+    fs::write(folder.path().join("moved.toml"), moved).unwrap();
+    cbwk_ok(
+        folder.path(),
+        &["simulate", "moved.toml", "--out", "moved", "--quiet"],
+    );
+    let moved = read(&folder.path().join("moved"), "episodes.csv");
+    assert_ne!(read(&first, "episodes.csv"), moved);
+    // The picture has a level line for it, and `--force` removes its folder with the others.
+    let picture = read(&out, "overview.svg");
+    assert_eq!(picture.matches(">random<").count(), 1);
+    let force = [
+        "simulate",
+        "plain/study.toml",
+        "--out",
+        "o",
+        "--force",
+        "--quiet",
+    ];
+    cbwk_ok(folder.path(), &force);
+    assert!(!out.join("shared").exists() && !out.join("alpha=0.5").exists());
+}
+
+#[test]
+fn zipped_keys_vary_together() {
+    let folder = tempdir().unwrap();
+    let sweep = "[sweep]\napplication.bids = [[1, 2], [1, 2, 3]]\n\
+                 conversion.probabilities = [[0.3, 0.6], [0.3, 0.6, 0.9]]\nbudget.value = [2, 4]\n";
+    let zip = "zip = [[\"application.bids\", \"conversion.probabilities\"]]\n";
+    let table = simulate(folder.path(), &format!("{STUDY}{sweep}{zip}"), "o");
+    assert!(table.contains("s: 4 points"), "{table}");
+    let overview = read(&folder.path().join("o"), "overview.csv");
+    let header = "point,application.bids,conversion.probabilities,budget.value,policy,";
+    assert!(overview.starts_with(header), "{overview}");
+    assert_eq!(overview.lines().count(), 1 + 4 * 3, "{overview}");
+    let line = "\"bids=1-2-3,probabilities=0.3-0.6-0.9,value=4\",[1 2 3],[0.3 0.6 0.9],4,random,";
+    assert!(overview.contains(line), "{overview}");
+    // A chart for every pair of zipped values, none for others.
+    let picture = read(&folder.path().join("o"), "overview.svg");
+    let pairs = [("1 2", "0.3 0.6"), ("1 2 3", "0.3 0.6 0.9")];
+    for (i, (bids, _)) in pairs.iter().enumerate() {
+        for (j, (_, probabilities)) in pairs.iter().enumerate() {
+            let chart = format!("bids = [{bids}], probabilities = [{probabilities}]");
+            assert_eq!(picture.contains(&chart), i == j, "{chart}");
+        }
+    }
+    // Without zip the combinations do not fit each other; values that do not pair up are named before anything runs.
+    for (text, expected) in [
+        (sweep.to_string(), "conversion.probabilities: found 3"),
+        (
+            format!("{sweep}zip = [[\"application.bids\", \"budget.value\", \"x\"]]\n"),
+            "s.toml:27: sweep.zip[1]: found `x`; accepted: a swept key",
+        ),
+        (
+            format!("{}{zip}", sweep.replace("[[1, 2], ", "[")),
+            "s.toml:27: sweep.zip[1]: found 1 values of `application.bids` and 2 of `conversion.probabilities`",
+        ),
+    ] {
+        fs::write(folder.path().join("s.toml"), format!("{STUDY}{text}")).unwrap();
+        let refused = cbwk(folder.path(), &["simulate", "s.toml", "--out", "p"]);
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
+        assert!(!folder.path().join("p").exists());
+    }
+}
