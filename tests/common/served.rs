@@ -162,15 +162,18 @@ pub struct Client {
 
 impl Client {
     pub fn new(address: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(30)))
-            .unwrap();
-        Self {
+        Self::connect(address).unwrap()
+    }
+
+    /// A connection, or the reason why there is none: the service may be gone.
+    pub fn connect(address: &str) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        Ok(Self {
             stream: BufReader::new(stream),
             host: address.into(),
-        }
+        })
     }
 
     /// The status and the body of an answer.
@@ -264,10 +267,9 @@ pub fn load(
     std::thread::scope(|scope| {
         for c in 0..clients {
             scope.spawn(move || {
-                let Ok(_) = TcpStream::connect(address) else {
+                let Ok(mut client) = Client::connect(address) else {
                     return;
                 };
-                let mut client = Client::new(address);
                 for n in 0.. {
                     let id = format!("{name}-{c}-{n}");
                     let body = format!(
