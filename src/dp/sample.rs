@@ -385,6 +385,14 @@ impl ContextSample {
         self.singles.as_ref().map_or(&[], |s| &s.cost_rows)
     }
 
+    /// Costs by action, as rows of [`ContextSample::distinct_costs`], where all entries have the same.
+    pub fn common_cost_rows(&self) -> Option<&[u32]> {
+        match &self.singles {
+            Some(singles) => Some(&singles.cost_rows),
+            None => self.shared.common_cost_rows(self.actions),
+        }
+    }
+
     /// The costs of an entry by action, as rows of [`ContextSample::distinct_costs`].
     pub fn cost_rows_of(&self, entry: usize) -> &[u32] {
         match &self.singles {

@@ -14,6 +14,8 @@ pub(super) struct SharedContexts {
     points: Vec<Option<u32>>,
     pub rewards: Vec<f64>,
     pub cost_rows: Vec<u32>,
+    /// Whether some entry has other costs than the first.
+    costs_differ: bool,
     entry_of: HashMap<(u32, u32), u32>,
 }
 
@@ -28,13 +30,22 @@ impl SharedContexts {
 
     /// Contexts without features, each with the step of its first appearance.
     pub fn of_arrays(steps: Vec<u32>, rewards: Vec<f64>, cost_rows: Vec<u32>) -> Self {
+        let actions = cost_rows.len() / steps.len().max(1);
+        let first = cost_rows.get(..actions).unwrap_or_default();
+        let mut entries = cost_rows.chunks_exact(actions.max(1));
         Self {
+            costs_differ: entries.any(|entry| entry != first),
             points: vec![None; steps.len()],
             steps,
             rewards,
             cost_rows,
             ..Self::default()
         }
+    }
+
+    /// The costs of all entries, where they are the same.
+    pub fn common_cost_rows(&self, actions: usize) -> Option<&[u32]> {
+        self.cost_rows.get(..actions).filter(|_| !self.costs_differ)
     }
 
     pub fn is_split_by_step(&self) -> bool {
@@ -79,6 +90,8 @@ impl SharedContexts {
             let cost = task.cost(context, action);
             self.cost_rows.push(cost_row(distinct_costs, cost));
         }
+        let costs = &self.cost_rows[next as usize * task.actions()..];
+        self.costs_differ |= costs != &self.cost_rows[..task.actions()];
         (next, true)
     }
 

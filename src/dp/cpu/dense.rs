@@ -17,14 +17,11 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::induction::{Setting, backward_induction};
+use super::over_budgets::{self, CHUNK, Contexts};
 use super::terms::{Gaps, Term, padded};
 use crate::dp::{
     Backend, BackendError, Precision, Problem, RawTable, StepContexts, WeightedEntries,
 };
-
-/// Contexts per partial sum: their coefficients stay in cache while all budgets pass. Part of the result's bits; not to
-/// be tuned by machine.
-pub(super) const CHUNK: usize = 256;
 
 /// Candidates in a step from which its chunks are spread over threads.
 const PARALLEL_FROM: usize = 1 << 18;
@@ -40,7 +37,10 @@ impl Backend for Dense {
 
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
         let problems = batch.par_iter();
-        let tables = problems.map(|problem| solve(problem, Precision::F64));
+        let tables = problems.map(|problem| {
+            let candidates = Candidates::<f64>::of(problem);
+            solve_in(problem, &candidates.one_by_one())
+        });
         tables.collect()
     }
 }
@@ -53,17 +53,19 @@ pub(super) fn solve(problem: &Problem, terms: Precision) -> Result<RawTable, Bac
         let scale = problem.cap.unwrap_or(largest);
         // 32-bit floats must hold the rewards, with room for sums of them and for what is small beside r_max.
         if scale >= 1e-25 && scale.max(largest) <= 1e25 {
-            let mut table = solve_in::<f32>(problem)?;
+            let mut table = solve_in(problem, &Candidates::<f32>::of(problem))?;
             table.reward = scale;
             return Ok(table);
         }
     }
-    solve_in::<f64>(problem)
+    solve_in(problem, &Candidates::<f64>::of(problem))
 }
 
-fn solve_in<T: Term>(problem: &Problem) -> Result<RawTable, BackendError> {
+fn solve_in<T: Term>(
+    problem: &Problem,
+    candidates: &Candidates<T>,
+) -> Result<RawTable, BackendError> {
     let sample = problem.sample;
-    let candidates = Candidates::<T>::of(problem);
     let mut gaps = Gaps::default();
     let mut partials = Vec::new();
     let setting = Setting::of_problem(problem);
@@ -74,7 +76,7 @@ fn solve_in<T: Term>(problem: &Problem) -> Result<RawTable, BackendError> {
         let StepContexts { shared, singles } = &contexts;
         let chunks = shared.entries.len().div_ceil(CHUNK);
         let all = chunks + singles.len().div_ceil(CHUNK);
-        let work = contexts.len() * candidates.actions * width;
+        let work = contexts.len() * sample.actions() * width;
         sum_chunks(all, width, work, &mut partials, |chunk, sums| {
             if chunk < chunks {
                 candidates.sum_shared(shared, chunk, gaps, sums);
@@ -91,23 +93,44 @@ fn solve_in<T: Term>(problem: &Problem) -> Result<RawTable, BackendError> {
     })
 }
 
+/// The rows of gaps that belong to the costs of (entry, action).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CostRows<'a> {
+    pub actions: usize,
+    /// Of the first entries, the actions of each together.
+    pub shared: &'a [u32],
+    /// Of every entry after those, by action.
+    pub single: &'a [u32],
+}
+
 /// The coefficients of all (entry, action).
 pub(super) struct Candidates<'a, T: Term> {
-    actions: usize,
     gain: Cow<'a, [T]>,
     lcb: Cow<'a, [T]>,
-    cost_rows: &'a [u32],
-    single_cost_rows: &'a [u32],
+    costs: CostRows<'a>,
+    /// The costs of every entry, where they follow the action alone: two contexts can then be added at a time.
+    common_cost_rows: Option<&'a [u32]>,
 }
 
 impl<'a, T: Term> Candidates<'a, T> {
     pub fn of(problem: &Problem<'a>) -> Self {
         Self {
-            actions: problem.sample.actions(),
             gain: T::table(&problem.coefficients.gain),
             lcb: T::table(&problem.coefficients.lcb),
-            cost_rows: problem.sample.cost_rows(),
-            single_cost_rows: problem.sample.single_cost_rows(),
+            costs: CostRows {
+                actions: problem.sample.actions(),
+                shared: problem.sample.cost_rows(),
+                single: problem.sample.single_cost_rows(),
+            },
+            common_cost_rows: problem.sample.common_cost_rows(),
+        }
+    }
+
+    /// For the reference: one context after the other, in the plain loop.
+    fn one_by_one(self) -> Self {
+        Self {
+            common_cost_rows: None,
+            ..self
         }
     }
 
@@ -125,16 +148,20 @@ impl<'a, T: Term> Candidates<'a, T> {
     }
 
     fn sum_gains(&self, entries: &[u32], weights: &[f64], gaps: &[T], sums: &mut [f64]) {
-        let entries = entries.chunks(T::CONTEXTS_PER_SUM);
-        let weights = weights.chunks(T::CONTEXTS_PER_SUM);
-        let mut part = vec![T::zeroed(); sums.len()];
-        for (entries, weights) in entries.zip(weights) {
-            part.fill(T::zeroed());
-            add_gains(self, entries, weights, gaps, &mut part);
-            for (sum, part) in sums.iter_mut().zip(&part) {
-                *sum += part.wide();
+        let in_pairs = self.common_cost_rows;
+        let in_pairs = in_pairs.filter(|_| over_budgets::is_faster::<T>());
+        T::add_up(entries.len(), sums, |range, sums| {
+            let contexts = Contexts {
+                gain: &self.gain,
+                lcb: &self.lcb,
+                entries: &entries[range.clone()],
+                weights: &weights[range],
+            };
+            match in_pairs {
+                Some(rows) => over_budgets::add_gains(&contexts, gaps, rows, sums),
+                None => add_gains(self.costs, &contexts, gaps, sums),
             }
-        }
+        });
     }
 }
 
@@ -175,26 +202,24 @@ pub(super) fn sum_chunks(
     "x86_64+avx2+fma",
     "aarch64+neon"
 ))]
-fn add_gains<T: Term>(
-    candidates: &Candidates<T>,
-    entries: &[u32],
-    weights: &[f64],
+pub(super) fn add_gains<T: Term>(
+    costs: CostRows,
+    contexts: &Contexts<T>,
     gaps: &[T],
     sums: &mut [T],
 ) {
     // Without the instruction, fused arithmetic would be a slow call.
     if multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
-        add_tiles::<T, true>(candidates, entries, weights, gaps, sums);
+        add_tiles::<T, true>(costs, contexts, gaps, sums);
     } else {
-        add_tiles::<T, false>(candidates, entries, weights, gaps, sums);
+        add_tiles::<T, false>(costs, contexts, gaps, sums);
     }
 }
 
 #[inline(always)]
 fn add_tiles<T: Term, const FUSED: bool>(
-    candidates: &Candidates<T>,
-    entries: &[u32],
-    weights: &[f64],
+    costs: CostRows,
+    contexts: &Contexts<T>,
     gaps: &[T],
     sums: &mut [T],
 ) {
@@ -206,10 +231,10 @@ fn add_tiles<T: Term, const FUSED: bool>(
         let left = (width - first).min(widest);
         let sums = &mut sums[first..];
         first += match left {
-            64.. => add_tile::<T, 64, FUSED>(candidates, entries, weights, gaps, width, sums),
-            32.. => add_tile::<T, 32, FUSED>(candidates, entries, weights, gaps, width, sums),
-            16.. => add_tile::<T, 16, FUSED>(candidates, entries, weights, gaps, width, sums),
-            _ => add_tile::<T, 8, FUSED>(candidates, entries, weights, gaps, width, sums),
+            64.. => add_tile::<T, 64, FUSED>(costs, contexts, gaps, width, sums),
+            32.. => add_tile::<T, 32, FUSED>(costs, contexts, gaps, width, sums),
+            16.. => add_tile::<T, 16, FUSED>(costs, contexts, gaps, width, sums),
+            _ => add_tile::<T, 8, FUSED>(costs, contexts, gaps, width, sums),
         };
     }
 }
@@ -217,25 +242,21 @@ fn add_tiles<T: Term, const FUSED: bool>(
 /// The inner loops: one tile of budgets, some contexts, all actions. Returns the size of the tile.
 #[inline(always)]
 fn add_tile<T: Term, const TILE: usize, const FUSED: bool>(
-    candidates: &Candidates<T>,
-    entries: &[u32],
-    weights: &[f64],
+    costs: CostRows,
+    contexts: &Contexts<T>,
     gaps: &[T],
     width: usize,
     sums: &mut [T],
 ) -> usize {
-    let actions = candidates.actions;
+    let actions = costs.actions;
     let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
-    for (&entry, &weight) in entries.iter().zip(weights) {
+    for (&entry, &weight) in contexts.entries.iter().zip(contexts.weights) {
         let pairs = entry as usize * actions..(entry as usize + 1) * actions;
-        let cost_rows = match candidates.cost_rows.get(pairs.clone()) {
-            Some(cost_rows) => cost_rows,
-            None => candidates.single_cost_rows,
-        };
+        let cost_rows = costs.shared.get(pairs.clone()).unwrap_or(costs.single);
         let mut best = [T::zeroed(); TILE];
-        for ((&gain, &lcb), &cost_row) in candidates.gain[pairs.clone()]
+        for ((&gain, &lcb), &cost_row) in contexts.gain[pairs.clone()]
             .iter()
-            .zip(&candidates.lcb[pairs])
+            .zip(&contexts.lcb[pairs])
             .zip(cost_rows)
         {
             let start = cost_row as usize * width;

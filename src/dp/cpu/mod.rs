@@ -11,7 +11,6 @@ mod induction;
 mod over_budgets;
 mod over_contexts;
 mod packed;
-mod row_gains;
 mod row_induction;
 mod shared_envelope;
 mod singles;

@@ -1,82 +1,146 @@
-//! Gains of single contexts with vectors over budgets: two contexts and a tile of budgets at a time, so that gaps are read
-//! once for both. Costs follow the action alone. The sums have the bits of the reference loop (`dense`).
+//! Gains with vectors over budgets, two contexts at a time, so that gaps are read once for both. For costs that follow the
+//! action alone. The sums have the bits of the reference loop (`dense`).
 
-use super::singles::Chunk;
+use super::terms::Term;
 
-/// Adds the gains of a chunk's contexts to `sums`, context by context. The gaps of an action begin at its place in `gaps`;
-/// sums are as many as gaps, a multiple of eight.
+/// Contexts per partial sum: their coefficients stay in cache while all budgets pass. Part of the result's bits; not to be
+/// tuned by machine.
+pub(super) const CHUNK: usize = 256;
+
+/// The first entries, and the weight of every one of them.
+const FIRST: [u32; CHUNK] = {
+    let mut first = [0; CHUNK];
+    let mut i = 0;
+    while i < CHUNK {
+        first[i] = i as u32;
+        i += 1;
+    }
+    first
+};
+const ONES: [f64; CHUNK] = [1.0; CHUNK];
+
+/// Contexts and their coefficients.
+pub(super) struct Contexts<'a, T> {
+    /// Gains, the actions of an entry together.
+    pub gain: &'a [T],
+    /// lcb, likewise.
+    pub lcb: &'a [T],
+    /// The entries to add up.
+    pub entries: &'a [u32],
+    /// Their weights.
+    pub weights: &'a [f64],
+}
+
+impl<'a, T> Contexts<'a, T> {
+    /// So many contexts, each of weight 1, with the coefficients of no others.
+    pub fn all(contexts: usize, gain: &'a [T], lcb: &'a [T]) -> Self {
+        Self {
+            gain,
+            lcb,
+            entries: &FIRST[..contexts],
+            weights: &ONES[..contexts],
+        }
+    }
+
+    #[inline(always)]
+    fn of(&self, entry: u32, actions: usize) -> (&'a [T], &'a [T]) {
+        let pairs = entry as usize * actions..(entry as usize + 1) * actions;
+        (&self.gain[pairs.clone()], &self.lcb[pairs])
+    }
+}
+
+/// Whether two at a time are faster than one: 32-bit numbers want registers that only AVX-512 has.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+fma"))]
+pub(super) fn is_faster<T: Term>() -> bool {
+    multiversion::target::target_cfg_f!(target_feature = "avx512f") || size_of::<T>() == 8
+}
+
+/// Adds the gains of the contexts to `sums`, context by context. `rows` has the row of gaps of each action; rows are as long
+/// as `sums`, in whole cache lines.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq+fma",
     "x86_64+avx2+fma",
     "aarch64+neon"
 ))]
-pub(super) fn add_gains(chunk: &Chunk, gaps: &[f64], rows: &[usize], sums: &mut [f64]) {
+pub(super) fn add_gains<T: Term>(contexts: &Contexts<T>, gaps: &[T], rows: &[u32], sums: &mut [T]) {
     // Without the instruction, fused arithmetic would be a slow call. Tiles are as wide as registers allow.
     let fused =
         multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64"));
     let wide = multiversion::target::target_cfg_f!(target_feature = "avx512f");
     match (fused, wide) {
-        (true, true) => add_tiles::<true, true>(chunk, gaps, rows, sums),
-        (true, false) => add_tiles::<true, false>(chunk, gaps, rows, sums),
-        (false, _) => add_tiles::<false, false>(chunk, gaps, rows, sums),
+        (true, true) => add_tiles::<T, true, true>(contexts, gaps, rows, sums),
+        (true, false) => add_tiles::<T, true, false>(contexts, gaps, rows, sums),
+        (false, _) => add_tiles::<T, false, false>(contexts, gaps, rows, sums),
     }
 }
 
 #[inline(always)]
-fn add_tiles<const FUSED: bool, const WIDE: bool>(
-    chunk: &Chunk,
-    gaps: &[f64],
-    rows: &[usize],
-    sums: &mut [f64],
+fn add_tiles<T: Term, const FUSED: bool, const WIDE: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    rows: &[u32],
+    sums: &mut [T],
 ) {
+    let width = sums.len();
+    let widest = if WIDE { 512 } else { 128 } / size_of::<T>();
     let mut first = 0;
-    while first < sums.len() {
+    while first < width {
         let (gaps, sums) = (&gaps[first..], &mut sums[first..]);
-        first += match sums.len() {
-            32.. if WIDE => add_tile::<32, FUSED>(chunk, gaps, rows, sums),
-            16.. => add_tile::<16, FUSED>(chunk, gaps, rows, sums),
-            _ => add_tile::<8, FUSED>(chunk, gaps, rows, sums),
+        let rows = (rows, width);
+        first += match sums.len().min(widest) {
+            128.. => add_tile::<T, 128, FUSED>(contexts, gaps, rows, sums),
+            64.. => add_tile::<T, 64, FUSED>(contexts, gaps, rows, sums),
+            32.. => add_tile::<T, 32, FUSED>(contexts, gaps, rows, sums),
+            16.. => add_tile::<T, 16, FUSED>(contexts, gaps, rows, sums),
+            _ => add_tile::<T, 8, FUSED>(contexts, gaps, rows, sums),
         };
     }
 }
 
 /// The inner loops: all contexts and actions, one tile of budgets. Returns the size of the tile.
 #[inline(always)]
-fn add_tile<const TILE: usize, const FUSED: bool>(
-    chunk: &Chunk,
-    gaps: &[f64],
-    rows: &[usize],
-    sums: &mut [f64],
+fn add_tile<T: Term, const TILE: usize, const FUSED: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    (rows, width): (&[u32], usize),
+    sums: &mut [T],
 ) -> usize {
-    let apart = chunk.apart();
-    let (gains, lcbs) = (chunk.gain(), chunk.lcb());
-    let sums: &mut [f64; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
-    for first in (0..apart).step_by(2) {
-        let (mut best, mut best_next) = ([0.0; TILE], [0.0; TILE]);
-        let mut place = first;
-        for &row in rows {
-            let gain: &[f64; 2] = gains[place..place + 2].try_into().expect("whole");
-            let lcb: &[f64; 2] = lcbs[place..place + 2].try_into().expect("whole");
-            let gap: &[f64; TILE] = gaps[row..row + TILE].try_into().expect("whole");
+    let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
+    let mut total = *sums;
+    let actions = rows.len();
+    let mut entries = contexts.entries.iter().zip(contexts.weights);
+    while let Some((&entry, &weight)) = entries.next() {
+        // The last of an odd number goes with itself, which then weighs nothing.
+        let (&entry_2, &weight_2) = entries.next().unwrap_or((&entry, &0.0));
+        let (gain, lcb) = contexts.of(entry, actions);
+        let (gain_2, lcb_2) = contexts.of(entry_2, actions);
+        let (mut best, mut best_2) = ([T::zeroed(); TILE], [T::zeroed(); TILE]);
+        let of_actions = gain.iter().zip(lcb).zip(gain_2.iter().zip(lcb_2));
+        for (((&gain, &lcb), (&gain_2, &lcb_2)), &row) in of_actions.zip(rows) {
+            let start = row as usize * width;
+            let gap: &[T; TILE] = gaps[start..start + TILE]
+                .try_into()
+                .expect("tiles are whole");
             for k in 0..TILE {
-                best[k] = better::<FUSED>(best[k], gain[0], lcb[0], gap[k]);
-                best_next[k] = better::<FUSED>(best_next[k], gain[1], lcb[1], gap[k]);
+                best[k] = better::<T, FUSED>(best[k], gain, lcb, gap[k]);
+                best_2[k] = better::<T, FUSED>(best_2[k], gain_2, lcb_2, gap[k]);
             }
-            place += apart;
         }
+        let (weight, weight_2) = (T::of(weight), T::of(weight_2));
         for k in 0..TILE {
-            sums[k] += best[k];
-            sums[k] += best_next[k];
+            total[k] += weight * best[k];
+            total[k] += weight_2 * best_2[k];
         }
     }
+    *sums = total;
     TILE
 }
 
 /// The larger of a value and gain - lcb gap. An infinite gap with lcb = 0 gives NaN, which the comparison drops.
 #[inline(always)]
-pub(super) fn better<const FUSED: bool>(best: f64, gain: f64, lcb: f64, gap: f64) -> f64 {
+pub(super) fn better<T: Term, const FUSED: bool>(best: T, gain: T, lcb: T, gap: T) -> T {
     let value = if FUSED {
-        (-lcb).mul_add(gap, gain)
+        lcb.fused(gap, gain)
     } else {
         gain - lcb * gap
     };

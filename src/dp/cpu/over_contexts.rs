@@ -56,7 +56,7 @@ fn add_tile<const BUDGETS: usize, const FUSED: bool>(
             let gap: &[f64; BUDGETS] = gaps[row..row + BUDGETS].try_into().expect("whole");
             for (best, &gap) in best.iter_mut().zip(gap) {
                 for lane in 0..LANES {
-                    best[lane] = better::<FUSED>(best[lane], gain[lane], lcb[lane], gap);
+                    best[lane] = better::<f64, FUSED>(best[lane], gain[lane], lcb[lane], gap);
                 }
             }
             place += apart;

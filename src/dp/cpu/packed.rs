@@ -3,14 +3,16 @@
 
 use std::cell::Cell;
 
-use super::dense::{CHUNK, Candidates, sum_chunks};
+use super::dense::{Candidates, sum_chunks};
 use super::induction::{Setting, backward_induction};
+use super::over_budgets::{self, CHUNK, Contexts};
+use super::over_contexts;
 use super::singles::{Chunk, Posed};
 use super::terms::{Gaps, padded};
-use super::{over_budgets, over_contexts};
 use crate::dp::{BackendError, Precision, RawTable, StepContexts};
 
-/// Budgets from which vectors go over them. Part of the result's bits; not to be tuned by machine.
+/// Budgets from which vectors go over them even where an oracle has the bounds of many contexts side by side. Part of the
+/// result's bits; not to be tuned by machine.
 const BUDGETS: usize = 24;
 
 thread_local! {
@@ -45,13 +47,17 @@ pub(super) fn solve(posed: &Posed) -> Result<RawTable, BackendError> {
             let entries = first..(first + CHUNK).min(singles.end);
             // Taken and not borrowed: an oracle may use threads, and this one may then be given another chunk meanwhile.
             let mut chunk = CHUNK_OF_THREAD.take();
-            posed.with_chunk(entries, &mut chunk, |chunk| {
-                if budgets < BUDGETS {
+            if budgets < BUDGETS && posed.oracle.is_some() {
+                posed.with_chunk(entries, &mut chunk, |chunk| {
                     over_contexts::add_gains(chunk, gaps, &rows, &mut sums[..budgets]);
-                } else {
-                    over_budgets::add_gains(chunk, gaps, &rows, sums);
-                }
-            })?;
+                })?;
+            } else {
+                let contexts = entries.len();
+                posed.with_rows(entries, &mut chunk, |gain, lcb| {
+                    let singles = Contexts::all(contexts, gain, lcb);
+                    over_budgets::add_gains(&singles, gaps, sample.single_cost_rows(), sums);
+                })?;
+            }
             CHUNK_OF_THREAD.set(chunk);
             Ok(())
         })?;

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::row_gains::{Pairs, add_gains, fill_gaps, padded};
+use super::dense::{self, CostRows};
+use super::over_budgets::{self, Contexts};
+use super::terms::{Gaps, padded};
 use crate::dp::{BackendError, Coefficients, Precision, RawTable, ValueTable};
 use crate::task::{Context, ContextRows, Task};
 
@@ -56,7 +58,7 @@ pub fn solve_rows(
         let step = (h, h - turned, reach);
         groups
             .par_iter_mut()
-            .try_for_each(|group| group.sum(&stage, step, &whole.gaps, is_one))?;
+            .try_for_each(|group| group.sum(&stage, step, whole.gaps.rows(), is_one))?;
         for group in &groups {
             for (sum, part) in whole.sums.iter_mut().zip(&group.part_of_whole) {
                 *sum += part;
@@ -82,8 +84,8 @@ struct Stage<'a> {
     rho: &'a Rho<'a>,
     /// Distinct costs, rising.
     costs: Vec<u32>,
-    /// From one cost's gaps to the next one's.
-    stride: usize,
+    /// By action, as rows of these, where costs follow the action alone.
+    common_cost_rows: Option<Vec<u32>>,
 }
 
 impl<'a> Stage<'a> {
@@ -101,13 +103,16 @@ impl<'a> Stage<'a> {
             };
             costs.extend(actions.clone().map(|a| task.cost(&context, a)));
         }
+        let of_actions = costs.clone();
         costs.sort_unstable();
         costs.dedup();
+        let row = |cost: &u32| costs.partition_point(|c| c < cost) as u32;
+        let is_common = task.application().table_types().is_none();
         Self {
+            common_cost_rows: is_common.then(|| of_actions.iter().map(row).collect()),
             task,
             rho,
             costs,
-            stride: padded(task.budget_max() as usize + 1),
         }
     }
 
@@ -130,7 +135,7 @@ impl<'a> Stage<'a> {
             let (gain, lcb) = Coefficients::of(rho, rho, self.task.reward(&context, action));
             if !(gain * lcb).is_finite() {
                 return Err(BackendError::NotFinite {
-                    entry: pairs.contexts(),
+                    entry: pairs.gain.len() / self.task.actions(),
                     action,
                     gain,
                     lcb,
@@ -138,16 +143,55 @@ impl<'a> Stage<'a> {
             }
             let cost = self.task.cost(&context, action);
             let row = self.costs.partition_point(|c| *c < cost);
-            pairs.push(gain, lcb, row * self.stride);
+            pairs.push(gain, lcb, row as u32);
         }
         Ok(())
+    }
+
+    /// Adds the gains of contexts, each of weight 1.
+    fn add_gains(&self, pairs: &Pairs, gaps: &[f64], sums: &mut [f64]) {
+        let actions = self.task.actions();
+        let contexts = Contexts::all(pairs.gain.len() / actions, &pairs.gain, &pairs.lcb);
+        match &self.common_cost_rows {
+            Some(rows) => over_budgets::add_gains(&contexts, gaps, rows, sums),
+            None => {
+                let costs = CostRows {
+                    actions,
+                    shared: &pairs.cost_rows,
+                    single: &[],
+                };
+                dense::add_gains(costs, &contexts, gaps, sums);
+            }
+        }
+    }
+}
+
+/// Coefficients of some contexts, the actions of each together.
+#[derive(Default)]
+struct Pairs {
+    gain: Vec<f64>,
+    lcb: Vec<f64>,
+    cost_rows: Vec<u32>,
+}
+
+impl Pairs {
+    fn clear(&mut self) {
+        self.gain.clear();
+        self.lcb.clear();
+        self.cost_rows.clear();
+    }
+
+    fn push(&mut self, gain: f64, lcb: f64, cost_row: u32) {
+        self.gain.push(gain);
+        self.lcb.push(lcb);
+        self.cost_rows.push(cost_row);
     }
 }
 
 /// u[h+1] on the way to u[h], smoothed as [`ValueTable::checked`] will smooth it.
 struct Values {
     next: Vec<f64>,
-    gaps: Vec<f64>,
+    gaps: Gaps,
     sums: Vec<f64>,
 }
 
@@ -155,19 +199,17 @@ impl Values {
     fn new(stage: &Stage) -> Self {
         Self {
             next: vec![0.0; stage.task.budget_max() as usize + 1],
-            gaps: Vec::new(),
-            sums: vec![0.0; stage.stride],
+            gaps: Gaps::default(),
+            sums: Vec::new(),
         }
     }
 
     fn prepare(&mut self, stage: &Stage, reach: usize) {
-        fill_gaps(
-            &self.next[..=reach],
-            &stage.costs,
-            stage.stride,
-            &mut self.gaps,
-        );
-        self.sums.fill(0.0);
+        let width = padded::<f64>(reach + 1);
+        self.gaps
+            .fill::<f64>(&self.next[..=reach], &stage.costs, width);
+        self.sums.clear();
+        self.sums.resize(width, 0.0);
     }
 
     /// One step back; `row` gets the values as they are computed.
@@ -202,8 +244,8 @@ impl Group {
             rows,
             steps: vec![Vec::new(); STEPS],
             own: Values::new(stage),
-            part_of_whole: vec![0.0; stage.stride],
-            pairs: Pairs::new(stage.task.actions()),
+            part_of_whole: Vec::new(),
+            pairs: Pairs::default(),
             row: vec![0.0; stage.task.budget_max() as usize + 1],
         }
     }
@@ -228,8 +270,8 @@ impl Group {
         gaps: &[f64],
         is_one: bool,
     ) -> Result<(), BackendError> {
-        let width = padded(reach + 1);
-        self.part_of_whole.fill(0.0);
+        self.part_of_whole.clear();
+        self.part_of_whole.resize(padded::<f64>(reach + 1), 0.0);
         self.own.prepare(stage, reach);
         let dimension = stage.task.dimension();
         for contexts in self.steps[place].chunks(CHUNK * dimension) {
@@ -237,9 +279,9 @@ impl Group {
             for features in contexts.chunks_exact(dimension) {
                 stage.evaluate(step, features, &mut self.pairs)?;
             }
-            add_gains(&self.pairs, gaps, &mut self.part_of_whole[..width]);
+            stage.add_gains(&self.pairs, gaps, &mut self.part_of_whole);
             if !is_one {
-                add_gains(&self.pairs, &self.own.gaps, &mut self.own.sums[..width]);
+                stage.add_gains(&self.pairs, self.own.gaps.rows(), &mut self.own.sums);
             }
         }
         self.own.advance(reach, self.rows.len(), &mut self.row);

@@ -1,5 +1,5 @@
 //! The coefficients of single contexts, chunk by chunk: from a table where there is one, else from the oracle, just before
-//! they are used and while they are in cache. The contexts of an action lie side by side.
+//! they are used and while they are in cache. The contexts of an action lie side by side, or the actions of a context.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,11 +70,11 @@ impl Chunk {
         self.apart
     }
 
-    /// Contexts that it has room for without those that fill it up, and their numbers.
+    /// Makes room for contexts, those that fill it up included.
     fn resize(&mut self, contexts: usize, actions: usize) {
-        self.apart = contexts.next_multiple_of(LANES);
-        self.gain.resize(self.apart * actions);
-        self.lcb.resize(self.apart * actions);
+        self.apart = contexts;
+        self.gain.resize(contexts * actions);
+        self.lcb.resize(contexts * actions);
     }
 
     fn fill_up(&mut self, contexts: usize) {
@@ -91,49 +91,92 @@ impl<'a> Posed<'a> {
         self.problem.sample
     }
 
-    /// Loads the coefficients of neighbouring single contexts, then does some work with them.
+    /// Loads the coefficients of neighbouring single contexts, the contexts of an action side by side, then does some work
+    /// with them.
     pub fn with_chunk(
         &self,
         entries: Range<usize>,
         chunk: &mut Chunk,
         work: impl FnOnce(&Chunk),
     ) -> Result<(), BackendError> {
-        let start = Stopwatch::start();
         let (contexts, actions) = (entries.len(), self.sample().actions());
-        chunk.resize(contexts, actions);
-        let apart = chunk.apart;
-        let (gain, lcb) = (chunk.gain.as_mut_slice(), chunk.lcb.as_mut_slice());
         let Some(oracle) = self.oracle else {
+            chunk.resize(contexts.next_multiple_of(LANES), actions);
             let pairs = entries.start * actions..entries.end * actions;
             let table = self.problem.coefficients;
-            transpose(&table.gain[pairs.clone()], actions, apart, gain);
-            transpose(&table.lcb[pairs], actions, apart, lcb);
+            let (gain, lcb) = (chunk.gain.as_mut_slice(), chunk.lcb.as_mut_slice());
+            transpose(&table.gain[pairs.clone()], actions, chunk.apart, gain);
+            transpose(&table.lcb[pairs], actions, chunk.apart, lcb);
             chunk.fill_up(contexts);
             work(chunk);
             return Ok(());
         };
-        let source = oracle.request.source;
-        source.fill_by_action(self.sample(), entries.clone(), apart, gain, lcb);
-        chunk.fill_up(contexts);
-        if oracle.doubtful {
-            chunk.check(entries.start)?;
+        let fill = |chunk: &mut Chunk| {
+            chunk.resize(contexts.next_multiple_of(LANES), actions);
+            let (gain, lcb) = (chunk.gain.as_mut_slice(), chunk.lcb.as_mut_slice());
+            let source = oracle.request.source;
+            source.fill_by_action(self.sample(), entries.clone(), chunk.apart, gain, lcb);
+            chunk.fill_up(contexts);
+        };
+        let place = |pair, apart| (entries.start + pair % apart, pair / apart + 1);
+        oracle.timed(chunk, fill, place, work)
+    }
+
+    /// The same with the actions of a context side by side: gains and lcbs.
+    pub fn with_rows(
+        &self,
+        entries: Range<usize>,
+        chunk: &mut Chunk,
+        work: impl FnOnce(&[f64], &[f64]),
+    ) -> Result<(), BackendError> {
+        let (contexts, actions) = (entries.len(), self.sample().actions());
+        let Some(oracle) = self.oracle else {
+            let pairs = entries.start * actions..entries.end * actions;
+            let table = self.problem.coefficients;
+            work(&table.gain[pairs.clone()], &table.lcb[pairs]);
+            return Ok(());
+        };
+        let pairs = contexts * actions;
+        let fill = |chunk: &mut Chunk| {
+            chunk.resize(contexts, actions);
+            let gain = &mut chunk.gain.as_mut_slice()[..pairs];
+            let lcb = &mut chunk.lcb.as_mut_slice()[..pairs];
+            let source = oracle.request.source;
+            source.fill_entries(self.sample(), entries.clone(), gain, lcb);
+        };
+        let place = |pair, _| (entries.start + pair / actions, pair % actions + 1);
+        oracle.timed(chunk, fill, place, |chunk| work(chunk.gain(), chunk.lcb()))
+    }
+}
+
+impl OracleOf<'_> {
+    /// Fills a chunk and works with it, each on its own clock. `place` is the entry and the action of a number of the chunk.
+    fn timed(
+        &self,
+        chunk: &mut Chunk,
+        fill: impl FnOnce(&mut Chunk),
+        place: impl Fn(usize, usize) -> (usize, usize),
+        work: impl FnOnce(&Chunk),
+    ) -> Result<(), BackendError> {
+        let start = Stopwatch::start();
+        fill(chunk);
+        if self.doubtful {
+            chunk.check(place)?;
         }
         let bounds = start.elapsed();
         work(chunk);
-        let nanoseconds = |time: Duration| time.as_nanos() as u64;
-        let clock = oracle.clock;
-        clock
-            .bounds
-            .fetch_add(nanoseconds(bounds), Ordering::Relaxed);
         let rest = start.elapsed().saturating_sub(bounds);
-        clock.rest.fetch_add(nanoseconds(rest), Ordering::Relaxed);
+        let nanoseconds = |time: Duration| time.as_nanos() as u64;
+        let (bounds, rest) = (nanoseconds(bounds), nanoseconds(rest));
+        self.clock.bounds.fetch_add(bounds, Ordering::Relaxed);
+        self.clock.rest.fetch_add(rest, Ordering::Relaxed);
         Ok(())
     }
 }
 
 impl Chunk {
     /// Refuses what is not a finite number: comparisons would drop it without a word.
-    fn check(&self, first: usize) -> Result<(), BackendError> {
+    fn check(&self, place: impl Fn(usize, usize) -> (usize, usize)) -> Result<(), BackendError> {
         let (gains, lcbs) = (self.gain(), self.lcb());
         if products_are_finite(gains, lcbs) {
             return Ok(());
@@ -141,12 +184,15 @@ impl Chunk {
         let wrong = |(gain, lcb): (&f64, &f64)| !gain.is_finite() || !lcb.is_finite();
         match gains.iter().zip(lcbs).position(wrong) {
             None => Ok(()),
-            Some(pair) => Err(BackendError::NotFinite {
-                entry: first + pair % self.apart,
-                action: pair / self.apart + 1,
-                gain: gains[pair],
-                lcb: lcbs[pair],
-            }),
+            Some(pair) => {
+                let (entry, action) = place(pair, self.apart);
+                Err(BackendError::NotFinite {
+                    entry,
+                    action,
+                    gain: gains[pair],
+                    lcb: lcbs[pair],
+                })
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //! a few 1e-7 of r_max min(b, H) at most.
 
 use std::borrow::Cow;
-use std::ops::{AddAssign, Mul, Sub};
+use std::ops::{AddAssign, Mul, Range, Sub};
 
 use bytemuck::{Pod, Zeroable};
 
@@ -15,30 +15,22 @@ pub(super) trait Term:
 {
     /// Its name.
     const PRECISION: Precision;
-    /// Contexts whose gains are added in this type before they go into a 64-bit sum.
-    const CONTEXTS_PER_SUM: usize;
     /// Rounds.
     fn of(x: f64) -> Self;
-    /// Widens.
-    fn wide(self) -> f64;
     /// addend - self * factor with one rounding.
     fn fused(self, factor: Self, addend: Self) -> Self;
     /// A table in this type.
     fn table(values: &[f64]) -> Cow<'_, [Self]>;
+    /// Adds up so many contexts: `add` adds a range of them, in this type.
+    fn add_up(contexts: usize, sums: &mut [f64], add: impl FnMut(Range<usize>, &mut [Self]));
 }
 
 impl Term for f64 {
     const PRECISION: Precision = Precision::F64;
-    const CONTEXTS_PER_SUM: usize = usize::MAX;
 
     #[inline]
     fn of(x: f64) -> Self {
         x
-    }
-
-    #[inline]
-    fn wide(self) -> f64 {
-        self
     }
 
     #[inline(always)]
@@ -49,20 +41,19 @@ impl Term for f64 {
     fn table(values: &[f64]) -> Cow<'_, [Self]> {
         Cow::Borrowed(values)
     }
+
+    #[inline]
+    fn add_up(contexts: usize, sums: &mut [f64], mut add: impl FnMut(Range<usize>, &mut [Self])) {
+        add(0..contexts, sums);
+    }
 }
 
 impl Term for f32 {
     const PRECISION: Precision = Precision::F32;
-    const CONTEXTS_PER_SUM: usize = 64;
 
     #[inline]
     fn of(x: f64) -> Self {
         x as f32
-    }
-
-    #[inline]
-    fn wide(self) -> f64 {
-        f64::from(self)
     }
 
     #[inline(always)]
@@ -72,6 +63,19 @@ impl Term for f32 {
 
     fn table(values: &[f64]) -> Cow<'_, [Self]> {
         values.iter().map(|x| *x as f32).collect()
+    }
+
+    /// A few at a time, before they go into the 64-bit sums.
+    fn add_up(contexts: usize, sums: &mut [f64], mut add: impl FnMut(Range<usize>, &mut [Self])) {
+        const TOGETHER: usize = 64;
+        let mut part = vec![0.0; sums.len()];
+        for first in (0..contexts).step_by(TOGETHER) {
+            part.fill(0.0);
+            add(first..(first + TOGETHER).min(contexts), &mut part);
+            for (sum, part) in sums.iter_mut().zip(&part) {
+                *sum += f64::from(*part);
+            }
+        }
     }
 }
 
@@ -112,6 +116,11 @@ pub(super) fn padded<T: Term>(budgets: usize) -> usize {
 }
 
 impl Gaps {
+    /// The rows that were filled last, one after the other.
+    pub fn rows<T: Term>(&self) -> &[T] {
+        bytemuck::cast_slice(&self.lines)
+    }
+
     /// gap(c)[b] = next[b] - next[b - c], infinite where c > b and beyond the last budget; returns rows of `width`.
     pub fn fill<T: Term>(&mut self, next: &[f64], costs: &[u32], width: usize) -> &[T] {
         let lines = width * costs.len() * size_of::<T>() / size_of::<Line>();
