@@ -8,13 +8,13 @@ use super::theta_index::ThetaIndex;
 use crate::dp::{Precision, StepContexts};
 
 /// One candidate of the dense solver in 64 bits, and one context more.
-const CANDIDATE: f64 = 0.105;
-const CONTEXT: f64 = 12.0;
+const CANDIDATE: f64 = 0.04;
+const CONTEXT: f64 = 6.0;
 /// One action of one context in its envelope, and one context more.
 const ENVELOPE_ACTION: f64 = 5.0;
 const ENVELOPE_CONTEXT: f64 = 20.0;
 /// Finding the place of a corner: once, and per doubling of the places.
-const SEARCH: f64 = 3.0;
+const SEARCH: f64 = 6.0;
 const SEARCH_DOUBLING: f64 = 1.0;
 /// Sorting a corner, per doubling of the corners.
 const SORT_DOUBLING: f64 = 3.0;
