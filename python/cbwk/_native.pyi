@@ -63,7 +63,22 @@ def run_shard(
     own: list[OwnPolicy],
     backend: str,
     threads: int | None,
+    unwanted: str,
 ) -> str: ...
+def check_folder(out: str) -> None: ...
+def keep_shards(
+    study: StudySource,
+    parts: list[str],
+    *,
+    out: str,
+    command: str,
+    replications: int | None,
+    seed: int | None,
+    chosen: list[str],
+    added: list[dict[str, Any]],
+    own: list[OwnPolicy],
+    backend: str,
+) -> None: ...
 def merge_shards(
     study: StudySource,
     parts: list[str],
