@@ -108,7 +108,7 @@ def test_a_solve_that_was_left_does_not_go_on():
             time.sleep(1.0)
             print(time.process_time() - before)
     """)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parent)
     assert float(done.stdout) < 0.3, done.stderr
 
 
