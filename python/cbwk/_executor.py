@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from concurrent.futures import Executor, Future, as_completed, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +57,10 @@ def run_shards(
                     tell(done * replications // count, replications)
         except BaseException:
             Path(unwanted).touch()
-            for task in tasks:
-                task.cancel()
+            # A pool of processes that Ctrl-C has broken does not survive cancelled tasks; its shards end by themselves.
+            if not isinstance(executor, ProcessPoolExecutor):
+                for task in tasks:
+                    task.cancel()
             if not wait(tasks, PATIENCE).not_done:
                 shutil.rmtree(place, ignore_errors=True)
             found = [task.result() for task in tasks if task.done() and not task.cancelled() and not task.exception()]

@@ -15,6 +15,8 @@ __all__ = [
     "StudySource",
     "TaskHandle",
     "__version__",
+    "check_folder",
+    "keep_shards",
     "merge_shards",
     "run_shard",
     "run_study",

@@ -83,8 +83,9 @@ def interrupted(setup: str, call: str, after: float) -> float:
         os.killpg(process.pid, signal.SIGINT)
         try:
             output, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     assert output == "interrupted\n", errors
     return time.perf_counter() - start
 
