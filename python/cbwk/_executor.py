@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import time
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed, wait
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -13,6 +16,9 @@ from ._progress import Progress, watched
 
 if TYPE_CHECKING:
     from ._study import OwnEntry, Study
+
+PATIENCE = 0.2
+"""Seconds that are waited for shards which were told to end."""
 
 
 def run_shards(
@@ -24,29 +30,47 @@ def run_shards(
     own: list[OwnEntry],
     progress: Progress,
 ) -> RunResults:
-    """Runs a study in as many shards as the executor has workers, or a few more; the bytes do not depend on their number."""
+    """Runs a study in as many shards as the executor has workers, or a few more; the bytes do not depend on their number.
+
+    After Ctrl-C shards that can see this machine's temporary files end early, and the finished ones are kept in the folder.
+    """
     from ._study import _own
 
     start = time.perf_counter()
+    if folder is not None:
+        _native.check_folder(folder)
     replications = options["replications"] or study.replications
     count = max(1, min(replications, 4 * workers(executor)))
     # A worker has the cores to itself only where nobody says otherwise.
     shared = dict(options, threads=options["threads"] or 1)
+    whole = {key: options[key] for key in ("replications", "seed", "chosen", "added")}
     tasks: list[Future[str]] = []
+    place = tempfile.mkdtemp(prefix="cbwk-")
+    unwanted = os.path.join(place, "unwanted")
     with watched(progress, study.name) as tell:
         try:
             for index in range(1, count + 1):
-                tasks.append(executor.submit(run_shard, study, index, count, shared, own))
+                tasks.append(executor.submit(run_shard, study, index, count, dict(shared, unwanted=unwanted), own))
             for done, task in enumerate(as_completed(tasks), 1):
                 task.result()
                 if tell is not None:
                     tell(done * replications // count, replications)
         except BaseException:
-            for task in tasks:
-                task.cancel()
+            Path(unwanted).touch()
+            # A pool of processes that Ctrl-C has broken does not survive cancelled tasks; its shards end by themselves.
+            if not isinstance(executor, ProcessPoolExecutor):
+                for task in tasks:
+                    task.cancel()
+            if not wait(tasks, PATIENCE).not_done:
+                shutil.rmtree(place, ignore_errors=True)
+            found = [task.result() for task in tasks if task.done() and not task.cancelled() and not task.exception()]
+            if folder is not None and found:
+                made = [_own(*entry) for entry in own]
+                backend = options["backend"]
+                _native.keep_shards(study._source, found, out=folder, command=command, own=made, backend=backend, **whole)
             raise
-    whole = {key: options[key] for key in ("replications", "seed", "chosen", "added")}
-    found = _native.merge_shards(
+    shutil.rmtree(place, ignore_errors=True)
+    found_all = _native.merge_shards(
         study._source,
         [task.result() for task in tasks],
         command=command,
@@ -55,8 +79,8 @@ def run_shards(
         **whole,
     )
     if folder is not None:
-        found.save(folder)
-    return found
+        found_all.save(folder)
+    return found_all
 
 
 def run_shard(study: Study, index: int, count: int, options: dict[str, Any], own: list[OwnEntry]) -> str:

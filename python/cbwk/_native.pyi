@@ -15,6 +15,8 @@ __all__ = [
     "StudySource",
     "TaskHandle",
     "__version__",
+    "check_folder",
+    "keep_shards",
     "merge_shards",
     "run_shard",
     "run_study",
@@ -63,7 +65,22 @@ def run_shard(
     own: list[OwnPolicy],
     backend: str,
     threads: int | None,
+    unwanted: str,
 ) -> str: ...
+def check_folder(out: str) -> None: ...
+def keep_shards(
+    study: StudySource,
+    parts: list[str],
+    *,
+    out: str,
+    command: str,
+    replications: int | None,
+    seed: int | None,
+    chosen: list[str],
+    added: list[dict[str, Any]],
+    own: list[OwnPolicy],
+    backend: str,
+) -> None: ...
 def merge_shards(
     study: StudySource,
     parts: list[str],

@@ -108,24 +108,27 @@ class Results:
         return f"Results({self.name!r}, replications={run['replications']}, policies={self.policies})"
 
     def _repr_html_(self) -> str:
-        heads = ["policy", "regret", "± 3 s.e.", "reward per episode", "share of opt", "slope", "seconds"]
-        rows = "".join(_row(policy) for policy in self.run["policies"])
         run = self.run
         about = f"{run['replications']} replications of {run['episodes']} episodes, {run['horizon']} steps"
-        head = "".join(f"<th style='padding:2px 8px;text-align:{'left' if not i else 'right'}'>{x}</th>" for i, x in enumerate(heads))
+        heads = ["policy", "regret", "± 3 s.e.", "reward per episode", "share of opt", "slope", "seconds"]
+        rows = "".join(_row(_cells(policy)) for policy in run["policies"])
+        # The picture has a light ground of its own, which dark pages frame.
         return (
-            f"<div><p><b>{html.escape(self.name)}</b>: {about}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-            f"<div style='overflow-x:auto'>{self.to_svg()}</div></div>"
+            f"<div><p style='margin:0 0 8px'><b>{html.escape(self.name)}</b>: {about}</p>"
+            "<table style='border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0 0 12px'>"
+            f"<thead style='border-bottom:1px solid #888'>{_row(heads, 'th')}</thead><tbody>{rows}</tbody></table>"
+            "<div style='display:inline-block;max-width:100%;overflow-x:auto;background:#fff;border-radius:6px'>"
+            f"{self.to_svg()}</div></div>"
         )
 
 
-def _row(policy: dict[str, Any]) -> str:
+def _cells(policy: dict[str, Any]) -> list[str]:
     def number(value: float | None, form: str) -> str:
         return "" if value is None else format(value, form)
 
     error = policy["standard_error"]
-    cells = [
+    return [
+        html.escape(policy["name"]),
         number(policy["final_regret"], ".1f"),
         number(None if error is None else 3 * error, ".1f"),
         number(policy["mean_reward"], ".3f"),
@@ -133,8 +136,15 @@ def _row(policy: dict[str, Any]) -> str:
         number(policy["slope"], ".2f"),
         number(policy["seconds"], ".2f"),
     ]
-    numbers = "".join(f"<td style='padding:2px 8px;text-align:right'>{cell}</td>" for cell in cells)
-    return f"<tr><td style='padding:2px 8px;text-align:left'>{html.escape(policy['name'])}</td>{numbers}</tr>"
+
+
+def _row(cells: list[str], tag: str = "td") -> str:
+    style = "padding:3px 8px 3px 0;text-align:left"
+    row = ""
+    for cell in cells:
+        row += f"<{tag} style='{style}'>{cell}</{tag}>"
+        style = "padding:3px 8px;text-align:right"
+    return f"<tr>{row}</tr>"
 
 
 def _columns(found: dict[str, Any]) -> Columns:

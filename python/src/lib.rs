@@ -5,6 +5,7 @@ mod arrays;
 mod backend;
 mod columns;
 mod errors;
+mod inputs;
 mod learner;
 mod own;
 mod pool;
@@ -27,6 +28,8 @@ fn _native(module: &Bound<PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_study, module)?)?;
     module.add_function(wrap_pyfunction!(shards::run_shard, module)?)?;
     module.add_function(wrap_pyfunction!(shards::merge_shards, module)?)?;
+    module.add_function(wrap_pyfunction!(shards::keep_shards, module)?)?;
+    module.add_function(wrap_pyfunction!(shards::check_folder, module)?)?;
     module.add_class::<learner::LiveLearner>()?;
     module.add_class::<own::OwnPolicy>()?;
     module.add_class::<results::RunResults>()?;

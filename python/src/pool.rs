@@ -62,6 +62,11 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// What is then true.
+    pub fn flag(&self) -> &Arc<AtomicBool> {
+        &self.0
+    }
+
     /// Expresses it.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -75,6 +80,16 @@ pub enum AfterStop {
     Wait,
     /// Wait a moment, then leave it: it ends by itself, and nobody sees what it made.
     Leave,
+}
+
+impl AfterStop {
+    /// For a study with so many policies of the caller's own.
+    pub fn of_study<T>(own: &[T]) -> Self {
+        match own.is_empty() {
+            true => Self::Leave,
+            false => Self::Wait,
+        }
+    }
 }
 
 struct Answer<T> {

@@ -48,7 +48,6 @@ pub fn run_study(
     let file = with_own(study.check(&changes)?, &own, &mistake)?;
     let pool = pool(threads)?;
     let stop = Stop::default();
-    let calls_python = progress.is_some() || !own.is_empty();
     let run = Run {
         file,
         command,
@@ -63,10 +62,7 @@ pub fn run_study(
             mistake,
         },
     };
-    let after = match calls_python {
-        true => AfterStop::Wait,
-        false => AfterStop::Leave,
-    };
+    let after = AfterStop::of_study(&own);
     interruptible(py, &stop, after, move || pool.install(|| run.run()))?
 }
 
@@ -174,7 +170,8 @@ struct Watcher {
 
 impl Watcher {
     fn tell(&mut self) {
-        let Some(progress) = &self.progress else {
+        // Once it was left, the interpreter may be gone.
+        let Some(progress) = self.progress.as_ref().filter(|_| !self.stop.is_set()) else {
             return;
         };
         let told = Python::attach(|py| progress.call1(py, (self.done, self.all)));

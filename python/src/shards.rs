@@ -2,25 +2,31 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cbwk_gpu::config::StudyFile;
 use cbwk_gpu::experiment::{
     Phases, Prepared, Record, RunError, Shard, Sink, SinkError, Todo, Work, Yardstick,
 };
-use cbwk_gpu::results::{Results, Setting, StudyText, episode_rows};
+use cbwk_gpu::files;
+use cbwk_gpu::results::{
+    Origin, RecordWriter, Results, ResultsFolder, Setting, StudyText, episode_rows,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Choice;
 use crate::columns::EpisodeColumns;
-use crate::errors::{of_backend, of_input, of_run, refused, wrong};
+use crate::errors::{of_backend, of_input, of_output, of_run, refused, wrong};
 use crate::own::{Mistake, OwnPolicy};
 use crate::pool::{AfterStop, Stop, interruptible, pool};
-use crate::results::{RunResults, read_data};
+use crate::results::{RunResults, read_data, write_study};
 use crate::run::with_own;
 use crate::study::{Changes, StudySource};
+
+/// How often a shard looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What a shard found.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,9 +39,9 @@ struct Part {
     threads: usize,
 }
 
-/// Runs a shard of a study; the text is for [`merge_shards`].
+/// Runs a shard of a study; the text is for [`merge_shards`]. It ends early once there is a file `unwanted`.
 #[pyfunction]
-#[pyo3(signature = (study, index, count, *, replications, seed, chosen, added, own, backend, threads))]
+#[pyo3(signature = (study, index, count, *, replications, seed, chosen, added, own, backend, threads, unwanted))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
 pub fn run_shard(
     py: Python,
@@ -49,6 +55,7 @@ pub fn run_shard(
     own: Vec<PyRef<OwnPolicy>>,
     backend: &str,
     threads: Option<usize>,
+    unwanted: PathBuf,
 ) -> PyResult<String> {
     let choice = Choice::of(backend)?;
     let shard = Shard::new(index, count).map_err(wrong)?;
@@ -56,10 +63,7 @@ pub fn run_shard(
     let mistake = Mistake::default();
     let file = with_own(study.check(&changes)?, &own, &mistake)?;
     let stop = Stop::default();
-    let after = match own.is_empty() {
-        true => AfterStop::Leave,
-        false => AfterStop::Wait,
-    };
+    let after = AfterStop::of_study(&own);
     let pool = pool(threads)?;
     let keeper = Keeper {
         part: Part {
@@ -71,7 +75,12 @@ pub fn run_shard(
         },
         stop: stop.clone(),
         mistake,
+        unwanted,
+        looked: Instant::now(),
     };
+    if keeper.unwanted.exists() {
+        return Err(of_run(RunError::Stopped));
+    }
     let run = move || pool.install(|| keeper.run(&file, choice));
     interruptible(py, &stop, after, run)?
 }
@@ -81,6 +90,8 @@ struct Keeper {
     part: Part,
     stop: Stop,
     mistake: Mistake,
+    unwanted: PathBuf,
+    looked: Instant,
 }
 
 impl Keeper {
@@ -100,6 +111,12 @@ impl Keeper {
 
 impl Sink for Keeper {
     fn episode(&mut self, _replications: usize) -> ControlFlow<()> {
+        if self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            if self.unwanted.exists() {
+                self.stop.set();
+            }
+        }
         match self.stop.is_set() || self.mistake.is_there() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -115,6 +132,62 @@ impl Sink for Keeper {
         self.part.work.push(work.clone());
         Ok(())
     }
+}
+
+/// Refuses a folder that holds results, before anything is computed for it.
+#[pyfunction]
+pub fn check_folder(out: PathBuf) -> PyResult<()> {
+    let prepared = ResultsFolder::prepare(&out, false);
+    prepared.map(drop).map_err(|error| of_output(&error))
+}
+
+/// Keeps what some shards have found in a folder, as a run that was interrupted leaves it.
+#[pyfunction]
+#[pyo3(signature = (study, parts, *, out, command, replications, seed, chosen, added, own, backend))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
+pub fn keep_shards(
+    py: Python,
+    study: &StudySource,
+    parts: Vec<String>,
+    out: PathBuf,
+    command: String,
+    replications: Option<u64>,
+    seed: Option<u64>,
+    chosen: Vec<String>,
+    added: &Bound<PyList>,
+    own: Vec<PyRef<OwnPolicy>>,
+    backend: &str,
+) -> PyResult<()> {
+    let choice = Choice::of(backend)?;
+    let changes = Changes::new(replications, seed, chosen, added)?;
+    let file = with_own(study.check(&changes)?, &own, &Mistake::default())?;
+    py.detach(|| {
+        let parts = read_parts(&parts)?;
+        let data = read_data(&file).map_err(of_input)?;
+        let text = file.resolved_text();
+        let backend = choice.open().map_err(of_backend)?;
+        let checksum = files::sha256(text.as_bytes());
+        let origin = Origin {
+            command,
+            threads: parts.iter().map(|part| part.threads).max().unwrap_or(1),
+            ..Origin::new(checksum, backend.name(), &backend.report(), "auto")
+        };
+        let keep = || {
+            let folder = ResultsFolder::prepare(&out, false)?;
+            write_study(&folder, &data, &text)?;
+            let mut writer = RecordWriter::start(&folder, &origin)?;
+            for (part, work) in parts
+                .iter()
+                .flat_map(|p| p.work.iter().map(move |w| (p, w)))
+            {
+                let own = part.records.iter().filter(|r| r.policy == work.policy);
+                own.for_each(|record| writer.record(record));
+                writer.wave(work)?;
+            }
+            Ok(())
+        };
+        keep().map_err(|error| of_output(&error))
+    })
 }
 
 /// The results of a study from all of its shards, in any order.
@@ -140,14 +213,18 @@ pub fn merge_shards(
     interruptible(py, &Stop::default(), AfterStop::Wait, merge)?
 }
 
+fn read_parts(parts: &[String]) -> PyResult<Vec<Part>> {
+    let parts: Result<Vec<Part>, _> = parts.iter().map(|p| serde_json::from_str(p)).collect();
+    parts.map_err(|error| refused("shards", error, "what run_shard gave"))
+}
+
 fn merged(
     file: &StudyFile,
     parts: &[String],
     command: String,
     seconds: f64,
 ) -> PyResult<RunResults> {
-    let parts: Result<Vec<Part>, _> = parts.iter().map(|p| serde_json::from_str(p)).collect();
-    let mut parts = parts.map_err(|error| refused("shards", error, "what run_shard gave"))?;
+    let mut parts = read_parts(parts)?;
     parts.sort_by_key(|part| part.shard);
     let shards: Vec<Shard> = parts.iter().map(|part| part.shard).collect();
     if shards != Shard::all(parts.len()).collect::<Vec<_>>() {

@@ -69,3 +69,15 @@ class Unlucky(cbwk.Policy):
 def test_a_mistake_in_a_worker_comes_back(tmp_path):
     with ThreadPoolExecutor(2) as executor, pytest.raises(OverflowError):
         cbwk.Study.from_dict(SMALL).run(policies=[Unlucky], executor=executor)
+
+
+class Never(ThreadPoolExecutor):
+    def submit(self, *arguments):
+        raise AssertionError("nothing should be computed")
+
+
+def test_an_occupied_folder_is_refused_before_anything_is_computed(tmp_path):
+    study = cbwk.Study.from_dict(SMALL)
+    study.run(out=tmp_path / "out")
+    with Never(1) as executor, pytest.raises(ValueError, match="already holds results"):
+        study.run(out=tmp_path / "out", executor=executor)

@@ -1,15 +1,10 @@
-"""Studies: the bytes of the command line, interruption, progress, frames."""
+"""Studies: the bytes of the command line, progress, frames."""
 
 from __future__ import annotations
 
 import filecmp
-import os
 import pickle
-import signal
 import subprocess
-import sys
-import textwrap
-import time
 from pathlib import Path
 
 import cbwk
@@ -134,57 +129,3 @@ def test_an_occupied_folder_is_refused(tmp_path):
     study.run(out=tmp_path / "out")
     with pytest.raises(ValueError, match="already holds results"):
         study.run(out=tmp_path / "out")
-
-
-def interrupted(code: str, after: float) -> tuple[str, float]:
-    """Runs code, sends Ctrl-C once it says so, and waits for its end: what it printed, and the seconds it took."""
-    command = [sys.executable, "-u", "-c", textwrap.dedent(code)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=Path(__file__).parent) as process:
-        assert process.stdout is not None and process.stderr is not None
-        line = process.stdout.readline()
-        assert line == "ready\n", process.stderr.read()
-        time.sleep(after)
-        start = time.perf_counter()
-        process.send_signal(signal.SIGINT)
-        output = process.stdout.read()
-        process.wait(timeout=60)
-    return output, time.perf_counter() - start
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a process")
-def test_ctrl_c_ends_a_study_soon_and_keeps_what_is_finished(tmp_path):
-    code = f"""
-        import time, cbwk
-        study = cbwk.Study.preset("paper-auction")
-        print("ready")
-        start = time.perf_counter()
-        try:
-            study.run(replications=100000, policies=["random", "tight-opt-dp"], out={str(tmp_path / "out")!r})
-        except KeyboardInterrupt:
-            print("interrupted")
-            import os; os._exit(0)
-    """
-    output, seconds = interrupted(code, after=2.0)
-    assert output == "interrupted\n"
-    # Half a second by itself; tests share the machine.
-    assert seconds < 3.0
-    assert (tmp_path / "out" / "records.jsonl").stat().st_size > 1000
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a process")
-def test_ctrl_c_ends_a_solve_soon():
-    code = """
-        import os, numpy as np, cbwk
-        rng = np.random.default_rng(1)
-        rewards, rho = rng.uniform(0, 1, (20000, 16)), rng.uniform(0, 1, (20000, 16))
-        costs = rng.integers(1, 5, (20000, 16))
-        print("ready")
-        try:
-            cbwk.solve(rewards, costs, rho, horizon=3000, budget=3000)
-        except KeyboardInterrupt:
-            print("interrupted")
-            os._exit(0)
-    """
-    output, seconds = interrupted(code, after=1.0)
-    assert output == "interrupted\n" and seconds < 3.0

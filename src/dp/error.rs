@@ -58,6 +58,9 @@ pub enum BackendError {
         /// The interface's words.
         reason: String,
     },
+    /// It was wished that it should end.
+    #[error("stopped")]
+    Stopped,
     /// What came back cannot be a value table.
     #[error("the {backend} backend's value table cannot be right: {error}")]
     Table {

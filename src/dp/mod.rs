@@ -15,6 +15,7 @@ mod report;
 mod sample;
 mod shared_contexts;
 mod single_contexts;
+mod stop;
 mod stopwatch;
 mod table;
 mod timing;
@@ -30,6 +31,7 @@ pub use problem::{
 pub use raw_table::{Precision, RawTable};
 pub use report::{Report, Traffic};
 pub use sample::{ArrayList, ContextSample, SampleArrays};
+pub use stop::stoppable;
 pub use table::{TableError, ValueTable};
 pub use timing::CostLine;
 pub use weighted_entries::{RowEntry, StepContexts, WeightedEntries};

@@ -1,6 +1,6 @@
 //! Algorithm 2's backward induction over steps; the sum over contexts is left to a strategy.
 
-use crate::dp::{BackendError, ContextSample, PlanRequest, Precision, Problem, RawTable};
+use crate::dp::{BackendError, ContextSample, PlanRequest, Precision, Problem, RawTable, stop};
 
 /// What every strategy needs of a problem.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +61,7 @@ pub(super) fn backward_induction(
     let mut next = vec![0.0; setting.budget_max as usize + 1];
     let mut sums = Vec::new();
     for h in (0..horizon).rev() {
+        stop::check()?;
         let remaining = (horizon - h) as u64;
         let reach = setting.reach(h);
         sums.clear();
