@@ -127,7 +127,8 @@ fn strategy_for(
 fn shortcuts_are_taken_from_some_size_on() {
     let sizes = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000];
     let by_contexts = sizes.map(|points| (auction(points.max(2)), None));
-    let by_rows = [2, 6, 20, 60, 200, 600, 2000].map(|budget| (pricing(100_000, budget), Some(300)));
+    let by_rows =
+        [2, 6, 20, 60, 200, 600, 2000].map(|budget| (pricing(100_000, budget), Some(300)));
     let by_budget = [2, 6, 20, 60, 200, 600].map(|budget| (pricing(500, budget), None));
     for (cases, shortcut) in [
         (by_contexts.to_vec(), "auction-envelope"),

@@ -43,10 +43,12 @@ pub fn best_entry_action(
     reward_max: f64,
 ) -> usize {
     let first = entry * sample.actions();
-    let offers = (1..=sample.actions()).map(|a| {
-        let pair = first + a - 1;
-        let (gain, lcb) = (coefficients.gain[pair], coefficients.lcb[pair]);
-        (gain, lcb, sample.reward(entry, a), sample.cost(entry, a))
+    let (costs, rows) = (sample.distinct_costs(), sample.cost_rows_of(entry));
+    let rewards = sample.rewards().get(first..first + rows.len());
+    let offers = rows.iter().enumerate().map(|(a, row)| {
+        let (gain, lcb) = (coefficients.gain[first + a], coefficients.lcb[first + a]);
+        let reward = rewards.map_or_else(|| sample.reward(entry, a + 1), |rewards| rewards[a]);
+        (gain, lcb, reward, costs[*row as usize])
     });
     best_action(offers, next, budget, reward_max)
 }
