@@ -51,6 +51,10 @@ fn through(prepared: &Prepared, every: usize) -> Saving {
     sink
 }
 
+fn policy_of(state: &str) -> usize {
+    serde_json::from_str::<WaveState>(state).unwrap().policy
+}
+
 /// The records of a policy from a saved wave on; `None` where the state is refused.
 fn resumed(prepared: &Prepared, state: &str) -> Option<(String, Vec<Record>)> {
     let state: WaveState = serde_json::from_str(state).ok()?;
@@ -75,15 +79,70 @@ fn small(name: &str, episodes: u64, policies: &[&str]) -> Study {
     })
 }
 
+fn parsed(text: &str) -> Study {
+    Study::from_document(&Document::parse(Path::new("study"), text).unwrap()).unwrap()
+}
+
 fn durable() -> Study {
-    let text = durable_study::STUDY.replace("replications = 12", "replications = 3");
-    Study::from_document(&Document::parse(Path::new("durable"), &text).unwrap()).unwrap()
+    parsed(&durable_study::STUDY.replace("replications = 12", "replications = 3"))
+}
+
+/// Oracles that keep columns of the contexts they watch, in every policy that learns. On few contexts their rows are merged
+/// again and again, on a box they only grow.
+fn kernels() -> [Study; 2] {
+    let kernel = "kernel = { kind = \"matern\", nu = 1.5, length = 0.5 }";
+    let policies = [
+        ("mimic-opt-dp", "kernel", "initial_rows = 2"),
+        ("tight-opt-dp", "kernel", "replan_growth = 0.2"),
+        ("square-cbwk", "kernel", ""),
+        ("logistic-ucb1", "kernel", ""),
+        ("myopic", "kernel", ""),
+        ("mimic-opt-dp", "gp", "data = \"shared\""),
+        ("logistic-ucb1", "gp", ""),
+    ];
+    let study = |contexts: &str, oracles: &[&str]| {
+        let mut text = format!(
+            r#"
+            [study]
+            name = "kernels"
+            episodes = 40
+            horizon = 6
+            replications = 2
+            seed = 3
+            [budget]
+            kind = "constant"
+            value = 3
+            [application]
+            kind = "pricing"
+            prices = [1, 2, 3]
+            [contexts]
+            {contexts}
+            [conversion]
+            kind = "logistic"
+            weights = [0.6, 0.6, -0.5]
+            "#
+        );
+        for (number, (kind, oracle, more)) in policies.iter().enumerate() {
+            if oracles.contains(oracle) {
+                text += &format!(
+                    "[[policies]]\nname = \"{number}: {kind}, {oracle}\"\nkind = \"{kind}\"\n{more}\noracle = {{ kind = \"{oracle}\", {kernel} }}\n"
+                );
+            }
+        }
+        parsed(&text)
+    };
+    let few = "kind = \"grid\"\nlow = [0.0, 0.0]\nhigh = [1.0, 1.0]\npoints = [4, 4]";
+    let many = "kind = \"box\"\nlow = [0.0, 0.0]\nhigh = [1.0, 1.0]";
+    [study(few, &["kernel", "gp"]), study(many, &["kernel"])]
 }
 
 #[test]
 fn a_wave_taken_up_between_any_two_episodes_gives_the_same_records() {
+    let [few_contexts, many_contexts] = kernels();
     let studies = [
         durable(),
+        few_contexts,
+        many_contexts,
         small("paper-auction", 12, &[]),
         small("paper-pricing", 8, &[]),
         small("linear-pricing", 12, &[]),
@@ -98,15 +157,9 @@ fn a_wave_taken_up_between_any_two_episodes_gives_the_same_records() {
         let prepared = Prepared::new(study).unwrap();
         let whole = through(&prepared, 3);
         policies += study.policies.len();
-        let savable = |policy: &&cbwk_gpu::experiment::NamedPolicy| {
-            let oracle = policy
-                .maker
-                .oracle()
-                .map(cbwk_gpu::oracle::OracleConfig::kind);
-            !matches!(oracle, Some("kernel" | "gp"))
-        };
-        let savable = study.policies.iter().filter(savable).count();
-        assert!(whole.states.len() >= savable, "{}", study.name);
+        let saved = |policy: &usize| whole.states.iter().any(|s| policy_of(s) == *policy);
+        let unsaved: Vec<usize> = (0..study.policies.len()).filter(|p| !saved(p)).collect();
+        assert_eq!(unsaved, [0; 0], "{}: policies without a state", study.name);
         for state in &whole.states {
             let (policy, records) = resumed(&prepared, state).expect("a state that was saved");
             let own = whole.records.iter().filter(|r| r.policy == policy);
@@ -181,8 +234,7 @@ fn a_state_without_one_of_its_fields_is_refused_or_leads_elsewhere() {
                 continue;
             }
             tried += 1;
-            let name =
-                &study.policies[serde_json::from_str::<WaveState>(text).unwrap().policy].name;
+            let name = &study.policies[policy_of(text)].name;
             let own: Vec<&Record> = whole.records.iter().filter(|r| r.policy == *name).collect();
             let same = resumed(&prepared, &state.to_string()).is_some_and(|(_, records)| {
                 own.len() == records.len() && own.iter().zip(&records).all(|(a, b)| *a == b)
