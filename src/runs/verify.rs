@@ -23,6 +23,8 @@ pub struct MadeWith {
     pub precision: String,
     /// `auto`, or the name of a strategy.
     pub strategy: String,
+    /// The command line, as of a run that is neither cut nor resumed.
+    pub command: String,
 }
 
 /// A folder that was found to be what it says.
@@ -68,6 +70,7 @@ pub fn made_with(folder: &Path) -> Result<MadeWith, RunsError> {
             backend: run.backend,
             precision: run.precision,
             strategy: run.strategy,
+            command: run.command,
         });
     }
     let log = RecordLog::read(&first)?;
@@ -77,6 +80,7 @@ pub fn made_with(folder: &Path) -> Result<MadeWith, RunsError> {
         backend: log.origin.backend,
         precision: log.origin.precision,
         strategy: log.origin.strategy,
+        command: log.origin.command,
     })
 }
 
