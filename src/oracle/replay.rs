@@ -51,7 +51,7 @@ impl Fits {
             Invalid::new("state", found, "a state of the same oracle")
         };
         let is_count = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
-        if saved.len() % 2 != 0 || !saved.iter().all(is_count) {
+        if !saved.len().is_multiple_of(2) || !saved.iter().all(is_count) {
             return Err(wrong());
         }
         let fit = |pair: &[f64]| Fit {
