@@ -154,3 +154,27 @@ fn zipped_keys_vary_together() {
         assert!(!folder.path().join("p").exists());
     }
 }
+
+#[test]
+fn a_changed_digit_in_any_file_of_a_sweep_is_seen() {
+    let folder = tempdir().unwrap();
+    let study = format!("{STUDY}[sweep]\n\"budget.value\" = [1, 2]\n");
+    simulate(folder.path(), &study, "o");
+    cbwk_ok(folder.path(), &["verify", "o"]);
+    for name in ["overview.csv", "overview.svg", "overview.png", "sweep.json"] {
+        let path = folder.path().join("o").join(name);
+        let good = fs::read(&path).unwrap();
+        for place in (0..good.len())
+            .filter(|place| good[*place].is_ascii_digit())
+            .take(3)
+        {
+            let mut bytes = good.clone();
+            bytes[place] = b'0' + (bytes[place] - b'0' + 1) % 10;
+            fs::write(&path, bytes).unwrap();
+            let output = cbwk(folder.path(), &["verify", "o"]);
+            assert_eq!(output.status.code(), Some(2), "{name}, byte {place}");
+        }
+        fs::write(&path, good).unwrap();
+    }
+    cbwk_ok(folder.path(), &["verify", "o"]);
+}

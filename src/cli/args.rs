@@ -163,8 +163,8 @@ pub struct DurableArgs {
 const ENGINES: &str = "Shards run on any engine:
   Slurm       cbwk-gpu cluster slurm STUDY.toml --shards 64 > study.sbatch; sbatch study.sbatch
   parallel    parallel -j4 cbwk-gpu simulate STUDY.toml --out DIR --shard {}/64 --resume --threads 1 ::: $(seq 64)
-              cbwk-gpu merge DIR
-  Kubernetes  an Indexed job with 64 completions and a shared volume, whose containers run
+              cbwk-gpu merge DIR --force
+  Kubernetes  an Indexed job with 64 completions, some parallelism and a shared volume, whose containers run
               sh -c 'exec cbwk-gpu simulate STUDY.toml --out DIR --resume --shard $((JOB_COMPLETION_INDEX + 1))/64'";
 
 /// Arguments of `reproduce`.

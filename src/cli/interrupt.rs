@@ -2,10 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use thiserror::Error;
+
+/// Signals within this time of the first are the same request: `timeout` sends two at once, `parallel` three within 300 ms,
+/// and a batch system signals a script together with its child.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
+
+/// How soon the first is noticed.
+const POLL: Duration = Duration::from_millis(100);
 
 /// Knows whether the process was asked to end.
 #[derive(Debug, Clone)]
@@ -14,16 +23,25 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listens from now on. The second signal ends the process at once.
+    /// Listens from now on. The second request ends the process at once.
     pub fn listen() -> std::io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(AtomicBool::new(false));
         for number in [SIGINT, SIGTERM] {
             let code = 128 + number;
             flag::register_conditional_shutdown(number, code, Arc::clone(&again))?;
-            flag::register(number, Arc::clone(&again))?;
             flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         }
+        let first = Arc::clone(&signal);
+        thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || {
+                while first.load(Ordering::Relaxed) == 0 {
+                    thread::sleep(POLL);
+                }
+                thread::sleep(ONE_REQUEST);
+                again.store(true, Ordering::Relaxed);
+            })?;
         Ok(Self { signal })
     }
 

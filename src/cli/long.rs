@@ -9,6 +9,7 @@ use super::slurm::SlurmArray;
 use super::{machine, resources};
 use cbwk_gpu::config::{Document, StudyFile, Sweep};
 use cbwk_gpu::error::InputError;
+use cbwk_gpu::experiment::Shard;
 use cbwk_gpu::files::safe_name;
 use cbwk_gpu::report;
 use cbwk_gpu::runs::{self, MadeWith, PolicyStatus, RunsError, ShardState, Shards, Status};
@@ -58,8 +59,11 @@ pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
         };
         writeln!(out, "{name}: {}", in_words(status))?;
     }
+    // What was merged from shards is counted with them.
+    let cut = all.iter().any(of_shard);
+    let counted = || all.iter().filter(|status| !cut || of_shard(status));
     let counts = |of: fn(&PolicyStatus) -> usize| -> usize {
-        all.iter().flat_map(|status| &status.policies).map(of).sum()
+        counted().flat_map(|status| &status.policies).map(of).sum()
     };
     let (finished, total) = (counts(|p| p.finished), counts(|p| p.replications));
     let missing = all
@@ -72,6 +76,11 @@ pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
     };
     writeln!(out, "{finished} of {total} replications finished{missing}")?;
     Ok(())
+}
+
+fn of_shard(status: &Status) -> bool {
+    let first = status.folder.split(['/', '\\']).next();
+    first.is_some_and(|name| Shard::of_folder(name).is_some())
 }
 
 fn in_words(status: &Status) -> String {

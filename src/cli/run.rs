@@ -38,6 +38,8 @@ pub struct Machine<'a> {
     pub interrupt: Interrupt,
     pub shard: Option<Shard>,
     pub save: SaveEvery,
+    /// The command line, as of a run that is neither cut nor resumed.
+    pub command: String,
     /// What to type to go on after an early end; `None` where each study is gone on with by itself.
     pub resume: Option<String>,
 }
@@ -51,6 +53,7 @@ impl<'a> Machine<'a> {
             interrupt: Interrupt::listen()?,
             shard: None,
             save: SaveEvery::default(),
+            command: command_line(),
             resume: None,
         })
     }
@@ -89,7 +92,7 @@ pub fn run_study(
         machine,
     };
     let how = How {
-        command: command_line(),
+        command: machine.command.clone(),
         threads: machine.threads,
         strategy: strategy(machine.args).into(),
         shard: machine.shard,

@@ -6,23 +6,27 @@ use std::time::Instant;
 
 use super::args::{SimulateArgs, TableFormat};
 use super::run::{Machine, results_folder, run_study, seconds, shard};
-use super::{machine, resources, sweep};
+use super::sweep::{self, Points};
+use super::{machine, resources};
 use cbwk_gpu::config::{Document, StudyFile, Sweep};
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::experiment::Shard;
 use cbwk_gpu::report;
-use cbwk_gpu::results::ResultsFolder;
+use cbwk_gpu::results::{ResultsFolder, SweepIndex};
 use cbwk_gpu::runs::Data;
 
 /// Runs the command.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let start = Instant::now();
     let shard = shard(args.durable.shard.as_deref())?;
+    if let Some(begun) = sweep_under_way(args, shard)? {
+        return sweep::simulate_all(args, &begun, shard);
+    }
     let mut document = open_study(args, shard)?;
     apply_overrides(args, &mut document);
     if let Some(sweep) = document.sweep()? {
         refuse_swept(args, &sweep)?;
-        return sweep::simulate_all(args, &sweep, shard);
+        return sweep::simulate_all(args, &Points::of_sweep(&sweep)?, shard);
     }
     let file = StudyFile::from_document(&document)?;
     machine::check_strategy(&args.machine, file.study.world.task())?;
@@ -55,9 +59,29 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether what is gone on with is what the folder holds.
+fn goes_on_alone(args: &SimulateArgs) -> bool {
+    args.durable.resume && args.study.is_none() && args.preset.is_none()
+}
+
+/// The points of the sweep that is gone on with, where it is one and nothing else is asked for.
+fn sweep_under_way(
+    args: &SimulateArgs,
+    shard: Option<Shard>,
+) -> Result<Option<Points>, InputError> {
+    let folder = out_folder(args, shard).filter(|_| goes_on_alone(args));
+    let Some(folder) = folder else {
+        return Ok(None);
+    };
+    let index = SweepIndex::read(&folder)?;
+    index
+        .map(|index| Points::of_folder(&folder, index, |document| apply_overrides(args, document)))
+        .transpose()
+}
+
 /// The study asked for; with none, the one that is gone on with.
 fn open_study(args: &SimulateArgs, shard: Option<Shard>) -> Result<Document, InputError> {
-    if let (true, None, None) = (args.durable.resume, &args.study, &args.preset) {
+    if goes_on_alone(args) {
         let folder = out_folder(args, shard).unwrap_or_default();
         let file = folder.join("study.toml");
         if !file.is_file() {

@@ -38,7 +38,10 @@ impl SlurmArray {
         } = self;
         let job: String = name
             .chars()
-            .map(|c| if c.is_whitespace() { '-' } else { c })
+            .map(|c| match c.is_alphanumeric() || "._-".contains(c) {
+                true => c,
+                false => '-',
+            })
             .collect();
         let (study, out, job) = (
             shell_word(self.study.clone()),
@@ -62,10 +65,14 @@ out={out}
 program=${{CBWK_GPU:-cbwk-gpu}}
 
 # The task that comes first asks for the merge, which runs when all tasks have ended in whatever way, and names what is missing.
+# Where it cannot be asked for, the next task tries.
+asked=$out/.merge-$SLURM_ARRAY_JOB_ID
 mkdir -p "$out"
-if mkdir "$out/.merge-$SLURM_ARRAY_JOB_ID" 2>/dev/null; then
-    sbatch --dependency=afterany:"$SLURM_ARRAY_JOB_ID" --job-name={job}-merge --time={time} --mem={memory} --open-mode=append \
-        --wrap="$(printf 'rmdir %q; exec %q merge %q --force' "$out/.merge-$SLURM_ARRAY_JOB_ID" "$program" "$out")"
+if mkdir "$asked" 2>/dev/null; then
+    sbatch --dependency=afterany:"$SLURM_ARRAY_JOB_ID" --job-name={job}-merge --time={time} --cpus-per-task={cpus} --mem={memory} \
+        ${{SLURM_JOB_PARTITION:+--partition="$SLURM_JOB_PARTITION"}} ${{SLURM_JOB_ACCOUNT:+--account="$SLURM_JOB_ACCOUNT"}} \
+        ${{SLURM_JOB_QOS:+--qos="$SLURM_JOB_QOS"}} --open-mode=append \
+        --wrap="$(printf 'rmdir %q; exec %q merge %q --force' "$asked" "$program" "$out")" || rmdir "$asked"
 fi
 
 # USR1 comes before the time limit: the program saves its state and ends, and the task goes back into the queue.

@@ -8,26 +8,66 @@ use super::args::{SimulateArgs, TableFormat};
 use super::run::{Machine, run_study, seconds, with_others};
 use super::simulate::{study_folder, write_data};
 use super::{machine, resources};
-use cbwk_gpu::config::{StudyFile, Sweep, SweepPoint};
+use cbwk_gpu::config::{Document, StudyFile, Sweep, SweepPoint};
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::experiment::Shard;
 use cbwk_gpu::report;
 use cbwk_gpu::results::{ResultsFolder, SweepIndex, SweptPoint};
-use cbwk_gpu::runs::Data;
+use cbwk_gpu::runs::{self, Data};
+
+/// The points of a sweep with their studies, in the same order.
+pub struct Points {
+    index: SweepIndex,
+    studies: Vec<StudyFile>,
+}
+
+impl Points {
+    /// Those of a study file.
+    pub fn of_sweep(sweep: &Sweep) -> Result<Self, InputError> {
+        let studies = sweep.points.iter().map(StudyFile::of_point);
+        let studies: Vec<StudyFile> = studies.collect::<Result<_, _>>()?;
+        let name = &studies[0].study.name;
+        Ok(Self {
+            index: SweepIndex {
+                title: format!("{name}: {} points", sweep.combinations),
+                keys: sweep.keys.clone(),
+                points: sweep.points.iter().map(swept).collect(),
+            },
+            studies,
+        })
+    }
+
+    /// Those of a run that is gone on with, as its folder holds them; `change` is what options ask for.
+    pub fn of_folder(
+        folder: &Path,
+        index: SweepIndex,
+        change: impl Fn(&mut Document),
+    ) -> Result<Self, InputError> {
+        let study = |point: &SweptPoint| {
+            let mut document = Document::read(&folder.join(&point.label).join("study.toml"))?;
+            change(&mut document);
+            StudyFile::from_document(&document)
+        };
+        let studies: Vec<StudyFile> = index.points.iter().map(study).collect::<Result<_, _>>()?;
+        match studies.is_empty() {
+            true => Err(InputError::File {
+                file: folder.join(SweepIndex::FILE),
+                message: "found no points; accepted: a sweep of this program".into(),
+            }),
+            false => Ok(Self { index, studies }),
+        }
+    }
+}
 
 /// Runs every point; all are checked before the first starts.
 pub fn simulate_all(
     args: &SimulateArgs,
-    sweep: &Sweep,
+    points: &Points,
     shard: Option<Shard>,
 ) -> anyhow::Result<()> {
     let start = Instant::now();
-    let studies: Vec<StudyFile> = sweep
-        .points
-        .iter()
-        .map(StudyFile::of_point)
-        .collect::<Result<_, InputError>>()?;
-    for file in &studies {
+    let Points { index, studies } = points;
+    for file in studies {
         machine::check_strategy(&args.machine, file.study.world.task())?;
     }
     let name = &studies[0].study.name;
@@ -38,24 +78,23 @@ pub fn simulate_all(
     let data = Data::read(studies.iter())?;
     let folder = study_folder(args, shard, name)?;
     let anew = args.force || args.durable.resume;
-    let inner = |point: &SweepPoint| folder.inner(&point.label, anew);
-    let folders = sweep.points.iter().map(inner);
+    let inner = |point: &SweptPoint| folder.inner(&point.label, anew);
+    let folders = index.points.iter().map(inner);
     let folders: Vec<ResultsFolder> = folders.collect::<Result<_, OutputError>>()?;
     for (file, folder) in studies.iter().zip(&folders) {
         write_data(&data, file, folder)?;
     }
     drop(data);
-    let index = SweepIndex {
-        title: format!("{name}: {} points", sweep.combinations),
-        keys: sweep.keys.clone(),
-        points: sweep.points.iter().map(swept).collect(),
-    };
-    write_index(&index, &folder)?;
+    // The points are known when the studies of all are there.
+    write_index(index, &folder)?;
     let machine = Machine::new(&args.machine, threads)?;
     let out = args.out.as_deref().unwrap_or(folder.path());
-    let machine = machine.durable(&args.durable, shard, out);
+    let mut machine = machine.durable(&args.durable, shard, out);
+    if let Ok(begun) = runs::made_with(folder.path()) {
+        machine.command = begun.command;
+    }
     let mut runs = Vec::new();
-    for (number, (point, study)) in sweep.points.iter().zip(&studies).enumerate() {
+    for (number, (point, study)) in index.points.iter().zip(studies).enumerate() {
         let place = format!("study {} of {}: {}", number + 1, studies.len(), point.label);
         machine::note(&args.machine, &place);
         let inner = &folders[number];
@@ -76,7 +115,7 @@ pub fn simulate_all(
         writeln!(out, "finished in {place} ({time})")?;
         return Ok(());
     }
-    let overview = report::overview::write(&index, &runs, &folder)?;
+    let overview = report::overview::write(index, &runs, &folder)?;
     match args.machine.format {
         TableFormat::Json => {
             let runs: Vec<String> = runs.iter().map(cbwk_gpu::results::Run::text).collect();

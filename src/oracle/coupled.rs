@@ -82,10 +82,6 @@ impl Oracle for Coupled {
         self.inner.restore(data, delta, saved)
     }
 
-    fn restores_exactly(&self) -> bool {
-        self.inner.restores_exactly()
-    }
-
     fn watch(&mut self, context: &Context) {
         self.inner.watch(context);
     }

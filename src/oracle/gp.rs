@@ -11,7 +11,6 @@
 use std::f64::consts::PI;
 
 use super::posterior::Posterior;
-use super::replay::{FitSizes, replay};
 use super::{BoundFacts, Bounds, Diagnosis, LabeledData, Oracle};
 use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
@@ -37,7 +36,6 @@ pub struct GaussianProcess {
     /// |A| |Theta|.
     pairs: f64,
     posterior: Posterior,
-    fits: FitSizes,
     radius: f64,
 }
 
@@ -51,7 +49,6 @@ impl GaussianProcess {
             radius_scale: parameters.radius_scale,
             pairs: (contexts * (task.actions() + 1)) as f64,
             posterior: Posterior::new(task, kernel, parameters.lambda),
-            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -70,7 +67,6 @@ impl GaussianProcess {
 
 impl Oracle for GaussianProcess {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
-        self.fits.push(data.len());
         self.posterior.take_in(data);
         self.radius = self.radius_scale * self.beta(delta).sqrt();
     }
@@ -84,16 +80,13 @@ impl Oracle for GaussianProcess {
     }
 
     fn save(&self) -> Vec<f64> {
-        self.fits.saved()
+        self.posterior.saved()
     }
 
     fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
-        replay(self, data, delta, saved)
-    }
-
-    /// What is kept for a watched context is solved for in other blocks after a restart.
-    fn restores_exactly(&self) -> bool {
-        false
+        self.posterior.restore(data, saved)?;
+        self.radius = self.radius_scale * self.beta(delta).sqrt();
+        Ok(())
     }
 
     fn watch(&mut self, context: &Context) {

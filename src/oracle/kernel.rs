@@ -18,7 +18,6 @@
 
 use super::linear_mixture::quadratic_mixture;
 use super::posterior::Posterior;
-use super::replay::{FitSizes, replay};
 use super::{BoundFacts, Bounds, Diagnosis, LabeledData, Oracle};
 use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
@@ -81,7 +80,6 @@ pub struct KernelOracle {
     beta: Beta,
     radius_scale: f64,
     posterior: Posterior,
-    fits: FitSizes,
     radius: f64,
 }
 
@@ -100,7 +98,6 @@ impl KernelOracle {
             beta: parameters.beta.map_or(Beta::Paper, Beta::Fixed),
             radius_scale: parameters.radius_scale,
             posterior: Posterior::new(task, kernel, lambda),
-            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -113,7 +110,6 @@ impl KernelOracle {
             beta: Beta::Mixture { lambda },
             radius_scale: parameters.radius_scale,
             posterior: Posterior::new(task, kernel, lambda),
-            fits: FitSizes::default(),
             radius: 0.0,
         }
     }
@@ -142,7 +138,6 @@ impl KernelOracle {
 
 impl Oracle for KernelOracle {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
-        self.fits.push(data.len());
         self.posterior.take_in(data);
         self.radius = self.radius_scale * self.beta(delta);
     }
@@ -156,16 +151,13 @@ impl Oracle for KernelOracle {
     }
 
     fn save(&self) -> Vec<f64> {
-        self.fits.saved()
+        self.posterior.saved()
     }
 
     fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
-        replay(self, data, delta, saved)
-    }
-
-    /// What is kept for a watched context is solved for in other blocks after a restart.
-    fn restores_exactly(&self) -> bool {
-        false
+        self.posterior.restore(data, saved)?;
+        self.radius = self.radius_scale * self.beta(delta);
+        Ok(())
     }
 
     fn watch(&mut self, context: &Context) {

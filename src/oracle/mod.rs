@@ -140,7 +140,8 @@ pub trait Oracle: BoundSource {
         Vec::new()
     }
 
-    /// Takes up the state after a fit on `data` at `delta`, with what [`Oracle::save`] kept of it; the oracle has no data yet.
+    /// Takes up the state after a fit on `data` at `delta`, with what [`Oracle::save`] kept of it; the oracle has no data yet,
+    /// and watches the contexts that it watched, in their order. The same bits come back.
     fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
         if !saved.is_empty() {
             let found = format!("{} numbers of an oracle", saved.len());
@@ -148,12 +149,6 @@ pub trait Oracle: BoundSource {
         }
         self.fit(data, delta);
         Ok(())
-    }
-
-    /// Whether [`Oracle::restore`] gives the same bits also where contexts were watched between fits. Where it does not,
-    /// replications of a study that end early start anew.
-    fn restores_exactly(&self) -> bool {
-        true
     }
 
     /// The context belongs to the sample and will be asked for at every plan: an oracle with costly bounds may keep

@@ -19,7 +19,7 @@ use rand::rngs::ChaCha8Rng;
 
 use super::lanes::{LANES, Lanes, solve_lower};
 use super::network::Network;
-use super::replay::{FitSizes, replay};
+use super::replay::{Fits, replay};
 use super::samples::{Samples, side_by_side};
 use super::{Bounds, Diagnosis, LabeledData, Oracle};
 use crate::dp::ContextSample;
@@ -148,7 +148,7 @@ pub struct Neural {
     observations: usize,
     /// The largest |g|^2 of the data at the start, which bounds the curvature there.
     curvature: f64,
-    fits: FitSizes,
+    fits: Fits,
 }
 
 impl Neural {
@@ -173,7 +173,7 @@ impl Neural {
             precision,
             observations: 0,
             curvature: 0.0,
-            fits: FitSizes::default(),
+            fits: Fits::default(),
         }
     }
 
@@ -259,7 +259,7 @@ impl Neural {
 
 impl Oracle for Neural {
     fn fit(&mut self, data: &LabeledData, _delta: f64) {
-        self.fits.push(data.len());
+        self.fits.push(data.len(), 0);
         let m = self.network.width() as f64;
         let new: Vec<(Vec<f64>, bool)> = data
             .since(self.observations)

@@ -98,7 +98,8 @@ impl Panel {
         self.pairs() == LANES
     }
 
-    fn phi(&self, lane: usize) -> &[f64] {
+    /// phi of a pair.
+    pub fn phi(&self, lane: usize) -> &[f64] {
         &self.phi[lane * self.dimension..(lane + 1) * self.dimension]
     }
 

@@ -19,7 +19,9 @@ use rayon::prelude::*;
 
 use super::lanes::LANES;
 use super::panel::{Factor, Panel};
+use super::replay::Fits;
 use super::{Bounds, LabeledData};
+use crate::error::Invalid;
 use crate::task::{Kernel, Task};
 
 /// Data taken in, and columns kept.
@@ -43,6 +45,8 @@ pub(super) struct Posterior {
     kept: Vec<Panel>,
     /// The first column of a context, by the bits of its features.
     first_of: HashMap<Vec<u64>, usize>,
+    /// Fits since L was last made anew.
+    fits: Fits,
 }
 
 /// Observations of one pair.
@@ -72,6 +76,7 @@ impl Posterior {
             log_determinant: 0.0,
             kept: Vec::new(),
             first_of: HashMap::new(),
+            fits: Fits::default(),
         }
     }
 
@@ -99,12 +104,14 @@ impl Posterior {
             self.log_determinant = 0.0;
             self.last_row.fill(None);
             self.kept.iter_mut().for_each(Panel::reset);
+            self.fits.clear();
             let totals = std::mem::take(&mut self.totals);
             self.append_rows(&totals);
             self.totals = totals;
         } else {
             self.append_rows(&new);
         }
+        self.fits.push(self.observations, self.first_of.len());
         let (factor, kernel) = (&self.factor, &self.kernel);
         self.kept.par_chunks_mut(PANELS).for_each(|panels| {
             panels
@@ -223,6 +230,41 @@ impl Posterior {
                 }
             }
         }
+    }
+
+    /// For [`super::Oracle::save`].
+    pub fn saved(&self) -> Vec<f64> {
+        self.fits.saved()
+    }
+
+    /// Takes in data as [`Posterior::saved`] says it came, between the contexts that were watched: all of them are by now.
+    /// Where L was made anew, all data before it count as one fit.
+    pub fn restore(&mut self, data: &LabeledData, saved: &[f64]) -> Result<(), Invalid> {
+        let watched = self.watched();
+        let fits = Fits::of_saved(saved, data.len(), watched.len())?;
+        self.kept.clear();
+        self.first_of.clear();
+        for fit in fits {
+            let before = self.first_of.len()..fit.watched;
+            watched[before]
+                .iter()
+                .for_each(|context| self.watch(context));
+            self.take_in(&data.first(fit.observations));
+        }
+        let rest = self.first_of.len()..;
+        watched[rest].iter().for_each(|context| self.watch(context));
+        Ok(())
+    }
+
+    /// The features of the contexts whose columns are kept, in the order in which they came.
+    fn watched(&self) -> Vec<Vec<f64>> {
+        let actions = self.action_values.len();
+        let first_columns = (0..self.first_of.len()).map(|context| context * actions);
+        let features = |column: usize| {
+            let phi = self.kept[column / LANES].phi(column % LANES);
+            phi[..phi.len() - 1].to_vec()
+        };
+        first_columns.map(features).collect()
     }
 
     /// mean +- `radius` * deviation of all actions in one context; unknown without data.

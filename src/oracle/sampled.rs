@@ -80,10 +80,6 @@ impl Oracle for Sampled {
         Ok(())
     }
 
-    fn restores_exactly(&self) -> bool {
-        self.inner.restores_exactly()
-    }
-
     fn watch(&mut self, context: &Context) {
         self.inner.watch(context);
     }

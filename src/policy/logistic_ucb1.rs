@@ -249,7 +249,7 @@ impl Policy for LogisticUcb1 {
         Some(SavedPolicy::LogisticUcb1 {
             stream: place(&self.rng),
             contexts,
-            fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref())?,
+            fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref()),
         })
     }
 

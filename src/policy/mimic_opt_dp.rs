@@ -181,8 +181,7 @@ impl Policy for MimicOptDp {
     }
 
     fn save(&self) -> Option<SavedPolicy> {
-        let exact = self.oracle.restores_exactly();
-        exact.then(|| SavedPolicy::Learner(Self::save(self)))
+        Some(SavedPolicy::Learner(Self::save(self)))
     }
 
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {

@@ -58,17 +58,13 @@ pub struct SavedOracle {
 }
 
 impl SavedOracle {
-    /// `None` where a restart could not give the same bits.
-    pub(super) fn of(
-        data: &LabeledData,
-        fitted: Option<usize>,
-        oracle: &dyn Oracle,
-    ) -> Option<Self> {
-        oracle.restores_exactly().then(|| Self {
+    /// As they are.
+    pub(super) fn of(data: &LabeledData, fitted: Option<usize>, oracle: &dyn Oracle) -> Self {
+        Self {
             data: data.clone(),
             fitted,
             oracle: oracle.save(),
-        })
+        }
     }
 
     /// Fits an oracle without data as it was; returns the data and how many of them were fitted.

@@ -114,7 +114,7 @@ impl Policy for Myopic {
 
     fn save(&self) -> Option<SavedPolicy> {
         let fit = SavedOracle::of(&self.data, Some(self.data.len()), self.oracle.as_ref());
-        Some(SavedPolicy::Myopic(self.episode, fit?))
+        Some(SavedPolicy::Myopic(self.episode, fit))
     }
 
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {

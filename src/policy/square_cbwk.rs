@@ -196,7 +196,7 @@ impl Policy for SquareCbwk {
         Some(SavedPolicy::SquareCbwk {
             stream: place(&self.rng),
             w: self.w,
-            fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref())?,
+            fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref()),
         })
     }
 

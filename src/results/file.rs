@@ -65,7 +65,8 @@ pub(super) fn refuse_special(path: &Path) -> io::Result<()> {
     }
 }
 
-fn partial_name(path: &Path) -> PathBuf {
+/// The name of a file while it is written.
+pub(super) fn partial_name(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".partial");
     path.with_file_name(name)

@@ -76,6 +76,18 @@ impl ResultsFolder {
         Self::prepare(path, true)
     }
 
+    /// A folder that is read while nobody writes to it; it may be one that this process cannot write to.
+    pub fn prepare_to_read(path: &Path) -> Result<Self, OutputError> {
+        let held = match lock(path) {
+            Err(OutputError::Unwritable { .. }) => None,
+            held => held?,
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            _lock: held.map(Arc::new),
+        })
+    }
+
     /// The first free one of `results/NAME`, `results/NAME-2`, ...
     pub fn prepare_default(name: &str) -> Result<Self, OutputError> {
         let results = Path::new("results");

@@ -69,7 +69,7 @@ impl Shards {
         }
         let mut locks = Vec::new();
         for (_, path) in &found {
-            match ResultsFolder::prepare_to_resume(path) {
+            match ResultsFolder::prepare_to_read(path) {
                 Ok(lock) => locks.push(lock),
                 Err(OutputError::Busy { .. }) => {
                     problems.push(format!("{}: still running", name(path)));

@@ -6,21 +6,7 @@
 //! from the records, `run.json` last, and the two files of the way are removed. A shard stops before that: its records are its
 //! product.
 //!
-//! # On other engines
-//!
-//! The same shards run anywhere. GNU parallel, four at a time on one machine or over ssh:
-//!
-//! ```text
-//! parallel -j4 cbwk-gpu simulate study.toml --out DIR --shard {}/64 --resume --threads 1 ::: $(seq 64)
-//! cbwk-gpu merge DIR
-//! ```
-//!
-//! A Kubernetes indexed job on a shared volume (`completionMode: Indexed`, `completions: 64`, `backoffLimitPerIndex: 5`), whose
-//! pods start again where they ended:
-//!
-//! ```text
-//! command: ["sh", "-c", "exec cbwk-gpu simulate /data/study.toml --out /data/DIR --resume --shard $((JOB_COMPLETION_INDEX + 1))/64"]
-//! ```
+//! The page [`clusters`](crate::guide::clusters) of the guide has recipes for Slurm, GNU parallel and Kubernetes.
 
 mod data;
 mod error;

@@ -16,7 +16,7 @@ use crate::experiment::{
     Prepared, Record, Shard, Sink, SinkError, Todo, WaveState, Work, Yardstick,
 };
 use crate::files::sha256_of_file;
-use crate::results::{Origin, RecordLog, RecordWriter, Results, ResultsFolder};
+use crate::results::{Origin, RecordLog, RecordWriter, Results, ResultsFolder, Run};
 use crate::results::{read_wave, remove_wave, write_wave};
 
 /// How a study is run.
@@ -87,6 +87,8 @@ pub fn run_study(
     let origin = origin(folder.path(), backend, how)?;
     if folder.path().join("run.json").is_file() {
         let results = Results::read(folder.path())?;
+        let begun = made_by(&results.run, &origin);
+        refuse_other_origin(&folder.path().join("run.json"), &origin, &begun)?;
         clear_way(folder)?;
         let excess = Vec::new();
         return Ok(Some(Finished { results, excess }));
@@ -153,6 +155,17 @@ fn origin(folder: &Path, backend: &dyn Backend, how: &How) -> Result<Origin, Inp
         threads: how.threads,
         ..Origin::new(checksum, backend.name(), &backend.report(), &how.strategy)
     })
+}
+
+/// What a finished study was made by; its adapter has seen to all of it.
+fn made_by(run: &Run, origin: &Origin) -> Origin {
+    Origin {
+        version: run.version.clone(),
+        backend: run.backend.clone(),
+        precision: run.precision.clone(),
+        strategy: run.strategy.clone(),
+        ..origin.clone()
+    }
 }
 
 fn gone(folder: &Path) -> InputError {

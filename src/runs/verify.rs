@@ -10,6 +10,7 @@ use crate::dp::Backend;
 use crate::error::InputError;
 use crate::experiment::{EpisodeOutcome, Prepared, Record, RegretTally, Todo};
 use crate::files::{sha256, sha256_of_file};
+use crate::report::{overview, png};
 use crate::results::open_episodes;
 use crate::results::{EpisodeRow, EpisodesFormat, RecordLog, Run, SummaryRow, SweepIndex};
 use crate::results::{csv_text, episode_rows};
@@ -23,6 +24,8 @@ pub struct MadeWith {
     pub precision: String,
     /// `auto`, or the name of a strategy.
     pub strategy: String,
+    /// The command line, as of a run that is neither cut nor resumed.
+    pub command: String,
 }
 
 /// A folder that was found to be what it says.
@@ -68,6 +71,7 @@ pub fn made_with(folder: &Path) -> Result<MadeWith, RunsError> {
             backend: run.backend,
             precision: run.precision,
             strategy: run.strategy,
+            command: run.command,
         });
     }
     let log = RecordLog::read(&first)?;
@@ -77,6 +81,7 @@ pub fn made_with(folder: &Path) -> Result<MadeWith, RunsError> {
         backend: log.origin.backend,
         precision: log.origin.precision,
         strategy: log.origin.strategy,
+        command: log.origin.command,
     })
 }
 
@@ -102,20 +107,37 @@ pub fn verify(folder: &Path, backend: &mut dyn Backend) -> Result<Vec<Verified>,
         let runs = sweep.points.iter();
         let runs = runs.map(|p| Run::read(&folder.join(&p.label).join("run.json")));
         let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
-        let file = folder.join("overview.csv");
-        if sweep.overview(&runs).text() != bytes(&file)? {
-            return Err(wrong(
-                &file,
-                "found other lines than the points have; accepted: those",
-            )
-            .into());
-        }
+        check_overview(folder, &sweep, &runs)?;
         verified.push(Verified {
             folder: String::new(),
-            checks: vec![format!("overview.csv from {} points", runs.len())],
+            checks: vec![format!("overview from {} points", runs.len())],
         });
     }
     Ok(verified)
+}
+
+/// The table and the pictures of a sweep, made again from its points; another version may have drawn others.
+fn check_overview(folder: &Path, sweep: &SweepIndex, runs: &[Run]) -> Result<(), InputError> {
+    let table = sweep.overview(runs);
+    let mut files = vec![("overview.csv", table.text())];
+    if runs
+        .iter()
+        .all(|run| run.version == env!("CARGO_PKG_VERSION"))
+    {
+        let svg = overview::picture(&sweep.title, &table);
+        files.push(("overview.png", png::Painter::default().png(&svg)));
+        files.push(("overview.svg", svg.into_bytes()));
+    }
+    for (name, accepted) in files {
+        let file = folder.join(name);
+        if bytes(&file)? != accepted {
+            return Err(wrong(
+                &file,
+                "found another one than the points have; accepted: that",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn finished(

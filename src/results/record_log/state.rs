@@ -9,6 +9,7 @@ use crate::error::OutputError;
 use crate::experiment::WaveState;
 use crate::files::{read_text, sha256};
 use crate::results::ResultsFolder;
+use crate::results::file::partial_name;
 
 /// The name of the file.
 pub const WAVE: &str = "wave.json";
@@ -30,9 +31,11 @@ pub fn read_wave(folder: &Path, origin: &Origin) -> Option<WaveState> {
     (from == of_origin(origin)).then_some(state)
 }
 
-/// Removes the file, if it is there.
+/// Removes the file, and what a kill has left of its writing, if they are there.
 pub fn remove_wave(folder: &ResultsFolder) -> Result<(), OutputError> {
-    remove(&folder.path().join(WAVE))
+    let path = folder.path().join(WAVE);
+    remove(&partial_name(&path))?;
+    remove(&path)
 }
 
 fn of_origin(origin: &Origin) -> String {
