@@ -5,7 +5,6 @@ mod guard;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use axum::Router;
@@ -18,7 +17,7 @@ use sha2::{Digest, Sha256};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-use crate::learner::live::{Code, Job, Refusal, Reply, Request};
+use crate::learner::live::{Code, Desk, Job, Refusal, Reply, Request};
 use guard::Guarded;
 
 /// Bytes that a request may have, and bytes that are read before the connection ends.
@@ -39,17 +38,17 @@ pub struct Service {
 
 /// What every request needs.
 struct Shared {
-    jobs: SyncSender<Job>,
+    desk: Desk,
     /// SHA-256 of the token.
     token: Option<[u8; 32]>,
     page: String,
 }
 
 impl Service {
-    /// Listens at an address. Requests go to `jobs`; with a token, only who has it is answered; `page` is what `/` shows.
+    /// Listens at an address. Requests go to `desk`; with a token, only who has it is answered; `page` is what `/` shows.
     pub fn bind(
         address: SocketAddr,
-        jobs: SyncSender<Job>,
+        desk: Desk,
         token: Option<Vec<u8>>,
         page: String,
     ) -> std::io::Result<Self> {
@@ -60,7 +59,7 @@ impl Service {
         let listener = runtime.block_on(tokio::net::TcpListener::bind(address))?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            jobs,
+            desk,
             token: token.map(|token| Sha256::digest(token).into()),
             page,
         });
@@ -124,7 +123,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: HttpRequest) -> Resp
         }
     };
     let reply = match request {
-        Ok(request) => ask(&shared.jobs, request).await,
+        Ok(request) => ask(&shared.desk, request).await,
         Err(refusal) => Err(refusal),
     };
     match reply {
@@ -143,11 +142,13 @@ async fn read_body(body: Body) -> Result<Bytes, Refusal> {
     }
 }
 
-async fn ask(jobs: &SyncSender<Job>, request: Request) -> Reply {
+async fn ask(desk: &Desk, request: Request) -> Reply {
     let (sender, receiver) = oneshot::channel();
     let reply = Box::new(move |reply: Reply| drop(sender.send(reply)));
-    let busy = |_| Refusal::new(Code::Storage, "too many requests wait; try again later");
-    jobs.try_send(Job { request, reply }).map_err(busy)?;
+    if !desk.try_send(Job { request, reply }) {
+        let message = "too many requests wait; try again later";
+        return Err(Refusal::new(Code::Storage, message));
+    }
     let ended = |_| Refusal::new(Code::Storage, "the service ends; try again later");
     receiver.await.map_err(ended)?
 }

@@ -1,6 +1,8 @@
-//! One thread owns the learner and its journal. Requests that wait are answered together, so that one sync serves them all.
+//! One thread serves the learner and its journal. Requests that wait are answered together, so that one sync serves them all;
+//! where nothing is synced, who asks may answer decisions and outcomes for itself, without waiting for another thread.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -29,17 +31,63 @@ impl std::fmt::Debug for Job {
 /// A live learner at work.
 #[derive(Debug)]
 pub struct Engine {
-    /// Where requests go. When the last copy is dropped, the engine ends.
-    pub jobs: SyncSender<Job>,
-    thread: JoinHandle<Live>,
+    desk: Desk,
+    thread: JoinHandle<()>,
+}
+
+/// Where requests go. When the last one is dropped, the engine ends.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    jobs: SyncSender<Job>,
+    live: Arc<Mutex<Live>>,
+    /// Whether a request gains nothing by waiting for others, and leaves nothing to be looked after.
+    at_once: bool,
+}
+
+impl Desk {
+    /// Hands a request over, in the end where too many wait; whether the engine is there to take it.
+    pub fn send(&self, job: Job) -> bool {
+        self.jobs.send(job).is_ok()
+    }
+
+    /// Hands a request over where it need not wait for a place; whether it was taken.
+    pub fn try_send(&self, job: Job) -> bool {
+        if self.at_once
+            && matches!(
+                job.request,
+                Request::Decide { .. } | Request::Observe { .. }
+            )
+        {
+            // Who has it may be waiting for a plan.
+            if let Ok(mut live) = self.live.try_lock() {
+                answer(&mut live, job, || None);
+                return true;
+            }
+        }
+        self.jobs.try_send(job).is_ok()
+    }
 }
 
 impl Engine {
     /// Starts to serve; `capacity` requests may wait.
     pub fn start(live: Live, capacity: usize) -> Self {
         let (jobs, receiver) = sync_channel(capacity);
-        let thread = std::thread::spawn(move || serve(live, &receiver));
-        Self { jobs, thread }
+        let at_once = !live.settings.sync && live.settings.hold_ms.is_none();
+        let live = Arc::new(Mutex::new(live));
+        let served = Arc::clone(&live);
+        Self {
+            desk: Desk {
+                jobs,
+                live,
+                at_once,
+            },
+            thread: std::thread::spawn(move || serve(&served, &receiver)),
+        }
+    }
+
+    /// Where requests go.
+    pub fn desk(&self) -> Desk {
+        self.desk.clone()
     }
 
     /// Whether it has ended by itself, which it should not.
@@ -47,14 +95,15 @@ impl Engine {
         self.thread.is_finished()
     }
 
-    /// Answers what was asked, syncs, and keeps a snapshot for the next start. Every other copy of `jobs` must be gone, or
-    /// go soon.
+    /// Answers what was asked, syncs, and keeps a snapshot for the next start. Every other desk must be gone, or go soon.
     pub fn stop(self) -> Result<(), Refusal> {
-        drop(self.jobs);
-        let mut live = self.thread.join().map_err(|_| {
+        let Desk { jobs, live, .. } = self.desk;
+        drop(jobs);
+        self.thread.join().map_err(|_| {
             let message = "the learner ended early; its journal is whole";
             Refusal::new(Code::Storage, message)
         })?;
+        let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
         live.finish()
     }
 }
@@ -70,23 +119,29 @@ impl Live {
     }
 }
 
-fn serve(mut live: Live, jobs: &Receiver<Job>) -> Live {
+fn serve(live: &Mutex<Live>, jobs: &Receiver<Job>) {
+    let home = || live.lock().expect("nobody failed at the desk");
     loop {
-        let idle = !live.is_planning() && live.book.holds.is_empty();
+        let idle = {
+            let live = home();
+            !live.is_planning() && live.book.holds.is_empty()
+        };
         let first = match idle {
             true => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
             false => jobs.recv_timeout(PAUSE),
         };
+        let mut live = home();
         live.poll(now_ms());
         match first {
-            Ok(first) => answer(&mut live, first, jobs),
+            Ok(first) => answer(&mut live, first, || jobs.try_recv().ok()),
             Err(RecvTimeoutError::Timeout) => drop(live.commit()),
-            Err(RecvTimeoutError::Disconnected) => return live,
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
 
-fn answer(live: &mut Live, first: Job, jobs: &Receiver<Job>) {
+/// Answers a request, and those that `more` has meanwhile, with one commit.
+fn answer(live: &mut Live, first: Job, more: impl Fn() -> Option<Job>) {
     // What could not be written before comes first; while it cannot be, nothing new is begun.
     let writable = match live.journal.is_written() {
         true => Ok(()),
@@ -103,7 +158,7 @@ fn answer(live: &mut Live, first: Job, jobs: &Receiver<Job>) {
         };
         replies.push((question, answer, reply));
         next = match replies.len() < BATCH {
-            true => jobs.try_recv().ok(),
+            true => more(),
             false => None,
         };
     }

@@ -29,7 +29,7 @@ use book::{Book, Decision, Episode};
 use record::{Begin, Decide, End, Observe};
 
 pub use answer::{Code, Refusal, Reply};
-pub use engine::{Engine, Job};
+pub use engine::{Desk, Engine, Job};
 pub use record::{Decide as DecideRecord, FORMAT, Open};
 pub use replay::{LiveError, Start, read_journal};
 pub use request::{Request, When};
