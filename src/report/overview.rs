@@ -215,19 +215,23 @@ fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|x: &f64| x.is_finite())
 }
 
+/// The swept values are its ticks: numbers where they belong, names side by side.
 fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisName {
     let Some(numbers) = numbers else {
         return AxisName {
-            places: places.to_vec(),
+            covers: Some((0.5, places.len() as f64 + 0.5)),
+            ticks: (1..).map(f64::from).zip(places.iter().cloned()).collect(),
             ..AxisName::whole(key)
         };
     };
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let log = low > 0.0 && high >= LOG_RATIO * low;
+    let mut ticks: Vec<(f64, String)> = numbers.iter().copied().zip(places.to_vec()).collect();
+    ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
     AxisName {
         scale: if log { Scale::Log } else { Scale::Linear },
-        whole: numbers.iter().all(|x| x.fract() == 0.0),
+        ticks,
         ..AxisName::whole(key)
     }
 }

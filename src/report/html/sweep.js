@@ -13,10 +13,10 @@ function sweepTable() {
   const numbers = [
     ["Reward per episode", column(result("mean_reward"))], ["opt", column(result("opt"))],
     ["Share of opt", result("share_of_opt").map(percent)],
-    ["Final regret ± 3 s.e.", withBands(result("final_regret"), band("standard_error"))],
-    ["Expected regret ± 3 s.e.", withBands(result("expected_regret"), band("expected_standard_error"))],
-    [`Over ${data.reference} ± 3 s.e.`, withBands(other(result("paired_difference")), other(band("paired_standard_error")))],
-    ["Slope ± 3 s.e.", withBands(result("slope"), band("slope_standard_error"))],
+    ["Final regret ± 3 s.e.", withBands(result("final_regret"), band("standard_error"))],
+    ["Expected regret ± 3 s.e.", withBands(result("expected_regret"), band("expected_standard_error"))],
+    [`Over ${data.reference} ± 3 s.e.`, data.reference === null ? [] : withBands(other(result("paired_difference")), other(band("paired_standard_error")))],
+    ["Slope ± 3 s.e.", withBands(result("slope"), band("slope_standard_error"))],
   ].filter(([, cells]) => cells.some((cell) => cell !== "–"));
   const places = new Map(data.series.map((s, i) => [s.name, i]));
   byId("final").append(

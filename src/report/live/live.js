@@ -1,6 +1,7 @@
 // The live page: asks for numbers, draws them, asks again.
 
 theme();
+byId("subtitle").textContent = "Waiting for numbers.";
 
 const PAUSE = 2000;
 // With a token the page is opened as /#token=...; it never leaves the browser but in the header.
