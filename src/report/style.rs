@@ -146,17 +146,18 @@ impl Style {
 
 /// A line in pieces of so many characters, broken at spaces; those after the first are indented.
 pub fn folded(line: &str, width: usize, indent: usize) -> String {
-    let (mut text, mut used) = (String::new(), 0);
-    // Spaces stay with the word after them, so that columns stay where they are.
+    let (mut text, mut used, mut begun) = (String::new(), 0, false);
+    // Spaces stay behind the word before them, so that columns stay where they are.
     for word in line.split_inclusive(' ') {
         let length = word.trim_end().chars().count();
-        if used > indent && length > 0 && used + length > width {
+        if begun && length > 0 && used + length > width {
             text.truncate(text.trim_end().len());
             write!(text, "\n{:indent$}", "").expect("writing to a string");
             used = indent;
         }
         text += word;
         used += word.chars().count();
+        begun |= length > 0;
     }
     text
 }
@@ -170,6 +171,11 @@ fn latex(text: &str) -> String {
             '\\' => escaped.push_str("\\textbackslash{}"),
             '~' => escaped.push_str("\\textasciitilde{}"),
             '^' => escaped.push_str("\\textasciicircum{}"),
+            '<' => escaped.push_str("\\textless{}"),
+            '>' => escaped.push_str("\\textgreater{}"),
+            '|' => escaped.push_str("\\textbar{}"),
+            // After the end of a row these would be taken for its options.
+            '[' | '*' => escaped.extend(['{', c, '}']),
             c => escaped.push(c),
         }
     }
@@ -229,9 +235,11 @@ mod tests {
         let markdown = "| policy | +- 3 s.e. |\n| --- | ---: |\n| a_b \\| c | -1.5 |\n| 50% | 0.25 +- 0.10 |\n";
         assert_eq!(table().text(Style::Markdown), markdown);
         let latex = "\\begin{tabular}{lr}\n\\toprule\npolicy & $\\pm$ 3 s.e. \\\\\n\\midrule\n\
-                     a\\_b | c & $-$1.5 \\\\\n50\\% & 0.25 $\\pm$ 0.10 \\\\\n\\bottomrule\n\\end{tabular}\n";
+                     a\\_b \\textbar{} c & $-$1.5 \\\\\n50\\% & 0.25 $\\pm$ 0.10 \\\\\n\\bottomrule\n\\end{tabular}\n";
         assert_eq!(table().text(Style::Latex), latex);
         assert_eq!(Style::Latex.prose("a\n\nb"), "% a\n%\n% b\n");
+        // A name in brackets would be an option of the row before it.
+        assert_eq!(super::latex("[1 2] <3"), "{[}1 2] \\textless{}3");
     }
 
     #[test]
