@@ -19,7 +19,7 @@ pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
     header.extend(["mean reward", "opt", "of opt", "final regret", "+- 3 s.e."]);
     let expected = overview.has(|result| result.expected_regret);
     if expected {
-        header.push("expected regret");
+        header.extend(["expected regret", "+- 3 s.e."]);
     }
     let reference = overview.reference();
     let over = reference.map(|name| format!("over {name}"));
@@ -43,7 +43,7 @@ pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
         ]);
         cells.extend(band_cells(result.regret(), 1));
         if expected {
-            cells.push(number(result.expected_regret, 1));
+            cells.extend(band_cells(result.expected(), 1));
         }
         if let Some(reference) = reference {
             let paired = result.paired().filter(|_| result.policy != reference);
