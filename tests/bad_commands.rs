@@ -64,6 +64,14 @@ fn mistakes_on_the_command_line() {
     ] {
         assert_eq!(cbwk(folder.path(), args).status.code(), Some(2), "{args:?}");
     }
+    // Without a command the commands are listed.
+    let help = cbwk(folder.path(), &[]);
+    assert_eq!(help.status.code(), Some(2));
+    let help = String::from_utf8(help.stderr).unwrap();
+    assert!(
+        help.contains("Usage: cbwk-gpu") && help.contains("\n  simulate "),
+        "{help}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use common::{cbwk, cbwk_ok, say};
 use tempfile::tempdir;
@@ -152,4 +153,49 @@ fn the_readme_is_short_and_its_pictures_exist() {
         assert!(file.is_file(), "{}", file.display());
     }
     assert!(pictures.len() >= 5);
+}
+
+/// A reader who types what the README says, in an empty folder, gets a shop that answers what the README asks it.
+#[test]
+fn the_shop_of_the_readme_answers_its_requests() {
+    let text = page("README.md");
+    let folder = tempdir().unwrap();
+    let command = |start: &str| -> String {
+        let line = text.lines().find(|line| line.trim().starts_with(start));
+        let line = line.unwrap_or_else(|| panic!("no line {start}"));
+        line.split('#').next().unwrap().trim().to_string()
+    };
+    let words = |line: &str| -> Vec<String> {
+        let line = line.split('>').next().unwrap();
+        line.split_whitespace().skip(1).map(String::from).collect()
+    };
+    for start in [
+        "cbwk-gpu presets rush-hour-pricing --log",
+        "cbwk-gpu import raw.csv",
+        "cbwk-gpu fit shop",
+    ] {
+        let line = command(start);
+        let words = words(&line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let said = cbwk_ok(folder.path(), &words);
+        if let Some((_, file)) = line.split_once('>') {
+            fs::write(folder.path().join(file.trim()), said).unwrap();
+        }
+    }
+    let requests = text.lines().filter(|line| line.starts_with("{\"op\":"));
+    let requests: Vec<&str> = requests.collect();
+    assert_eq!(requests.len(), 4);
+    let input = folder.path().join("requests.jsonl");
+    fs::write(&input, requests.join("\n") + "\n").unwrap();
+    let served = Command::new(env!("CARGO_BIN_EXE_cbwk-gpu"))
+        .current_dir(folder.path())
+        .args(["serve", "shop"])
+        .stdin(fs::File::open(&input).unwrap())
+        .output()
+        .unwrap();
+    let answers = String::from_utf8(served.stdout).unwrap();
+    assert_eq!(answers.lines().count(), 4, "{answers}");
+    for answer in answers.lines() {
+        assert!(answer.starts_with("{\"ok\":true"), "{answer}");
+    }
 }

@@ -28,6 +28,9 @@ fn a_sweep_is_reported_on_one_page() {
     for word in ["optimism = separate", "optimism = coupled", "budget.value"] {
         assert!(svg.contains(word), "{word}");
     }
+    // The swept values are the ticks.
+    let tick = |value: &str| svg.matches(&format!("\"middle\">{value}</text>")).count();
+    assert_eq!([1, 2, 3, 4].map(|v| tick(&v.to_string())), [2, 2, 0, 2]);
     assert!(folder.path().join("o/overview.png").is_file());
     let said = cbwk_ok(folder.path(), &["report", "o"]);
     assert!(said.starts_with("report in o/report.html"), "{said}");

@@ -178,3 +178,24 @@ fn a_changed_digit_in_any_file_of_a_sweep_is_seen() {
     }
     cbwk_ok(folder.path(), &["verify", "o"]);
 }
+
+#[test]
+fn a_sweep_tells_opt_and_the_differences_to_the_reference() {
+    let folder = tempdir().unwrap();
+    let table = simulate(
+        folder.path(),
+        &format!("{STUDY}[sweep]\nbudget.value = [1, 3]\n"),
+        "o",
+    );
+    assert!(table.contains("over clairvoyant"), "{table}");
+    let overview = read(folder.path(), "o/overview.csv");
+    let run: serde_json::Value =
+        serde_json::from_str(&read(folder.path(), "o/value=1/run.json")).unwrap();
+    let opt = run["opt_per_episode"].to_string();
+    let first = overview.lines().nth(1).unwrap();
+    assert!(first.contains(&format!(",{opt},")), "{opt}: {first}");
+    assert!(first.contains(",clairvoyant,"), "{first}");
+    cbwk_ok(folder.path(), &["report", "o"]);
+    let page = read(folder.path(), "o/report.html");
+    assert!(page.contains("\"reference\":\"clairvoyant\""));
+}

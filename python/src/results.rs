@@ -143,7 +143,10 @@ impl RunResults {
 
     /// The table that the command line prints.
     fn table(&self) -> String {
-        report::table::study(&self.results, report::style::Style::Plain)
+        report::table::study(
+            &self.results,
+            report::style::Style::Plain { width: usize::MAX },
+        )
     }
 
     /// What the study's check changed or found strange.

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::long_args::{ClusterCommand, MergeArgs, StatusArgs, VerifyArgs};
 use super::serve_args::ServeArgs;
 use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
+use super::terminal;
 use cbwk_gpu::report::style::Style;
 
 /// Learn how customers convert while a budget runs down: Mimic-Opt-DP, Optimistic-DP and regret studies.
@@ -400,7 +401,9 @@ impl TableFormat {
     /// How to write tables.
     pub fn style(self) -> Style {
         match self {
-            Self::Table | Self::Json => Style::Plain,
+            Self::Table | Self::Json => Style::Plain {
+                width: terminal::width(),
+            },
             Self::Markdown => Style::Markdown,
             Self::Latex => Style::Latex,
         }

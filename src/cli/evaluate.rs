@@ -75,7 +75,7 @@ fn progress_bar(args: &EvaluateArgs) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(u64::from(args.draws) + 1);
-    let style = ProgressStyle::with_template("{bar:40} {percent}% of {len} draws, {eta} left");
+    let style = ProgressStyle::with_template("{bar:28} {percent}% of {len} draws, {eta} left");
     bar.set_style(style.expect("the template is valid"));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

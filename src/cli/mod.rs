@@ -28,6 +28,7 @@ mod slurm;
 mod solve;
 mod sweep;
 mod task_args;
+mod terminal;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -47,6 +48,13 @@ pub fn main() -> ExitCode {
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
+            // Without a command the help is the answer, though not the one of a command that was done.
+            let helps =
+                error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+            if helps {
+                say(&error.to_string());
+                return ExitCode::from(2);
+            }
             if error.use_stderr() {
                 colour::choose(asked);
                 let line = printable(&one_line(&error.to_string()));

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use super::args::PresetsArgs;
-use super::machine;
+use super::{machine, terminal};
 use cbwk_gpu::config::{PRESETS, Study, preset};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::experiment::sample_log;
+use cbwk_gpu::report::style;
 
 /// Runs the command.
 pub fn presets(args: &PresetsArgs) -> anyhow::Result<()> {
@@ -28,9 +29,18 @@ fn list() -> anyhow::Result<()> {
     let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
     for preset in PRESETS {
         let study = Study::from_document(&machine::open_study(None, Some(preset.name))?)?;
-        let oracles: Vec<String> = study.oracles().into_iter().map(|(name, _)| name).collect();
+        let mut oracles: Vec<String> = Vec::new();
+        for (oracle, _) in study.oracles() {
+            // Two settings of one oracle are called by their policies too.
+            let kind = oracle.split(" of ").next().unwrap_or_default();
+            if oracles.iter().all(|known| known != kind) {
+                oracles.push(kind.into());
+            }
+        }
         let (name, title) = (preset.name, preset.title());
-        writeln!(out, "{name:<width$}  {:<13}  {title}", oracles.join(", "))?;
+        let line = format!("{name:<width$}  {:<13}  {title}", oracles.join(", "));
+        let folded = style::folded(&line, terminal::width(), width + 17);
+        writeln!(out, "{folded}")?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ fn is_wanted(quiet: bool) -> bool {
 
 /// A bar over so many `things`.
 pub fn bar(quiet: bool, total: u64, things: &str) -> ProgressBar {
-    let template = format!("{{bar:40}} {{percent}}% of {{len}} {things}, {{eta}} left");
+    let template = format!("{{bar:28}} {{percent}}% of {{len}} {things}, {{eta}} left");
     styled(quiet, ProgressBar::new(total), &template)
 }
 
@@ -75,7 +75,7 @@ impl StudyProgress {
     /// Of so many policies with so many episodes each, over all replications.
     pub fn new(quiet: bool, policies: usize, episodes: u64) -> Self {
         let total = policies as u64 * episodes;
-        let template = "{bar:40} {percent}% of {len} episodes, {msg}";
+        let template = "{bar:28} {percent}% of {len} episodes, {msg}";
         Self {
             bar: styled(quiet, ProgressBar::new(total), template),
             left: TimeLeft::new(policies, episodes),

@@ -19,7 +19,7 @@ pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
     header.extend(["mean reward", "opt", "of opt", "final regret", "+- 3 s.e."]);
     let expected = overview.has(|result| result.expected_regret);
     if expected {
-        header.push("expected regret");
+        header.extend(["expected regret", "+- 3 s.e."]);
     }
     let reference = overview.reference();
     let over = reference.map(|name| format!("over {name}"));
@@ -43,7 +43,7 @@ pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
         ]);
         cells.extend(band_cells(result.regret(), 1));
         if expected {
-            cells.push(number(result.expected_regret, 1));
+            cells.extend(band_cells(result.expected(), 1));
         }
         if let Some(reference) = reference {
             let paired = result.paired().filter(|_| result.policy != reference);
@@ -215,19 +215,23 @@ fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|x: &f64| x.is_finite())
 }
 
+/// The swept values are its ticks: numbers where they belong, names side by side.
 fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisName {
     let Some(numbers) = numbers else {
         return AxisName {
-            places: places.to_vec(),
+            covers: Some((0.5, places.len() as f64 + 0.5)),
+            ticks: (1..).map(f64::from).zip(places.iter().cloned()).collect(),
             ..AxisName::whole(key)
         };
     };
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let log = low > 0.0 && high >= LOG_RATIO * low;
+    let mut ticks: Vec<(f64, String)> = numbers.iter().copied().zip(places.to_vec()).collect();
+    ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
     AxisName {
         scale: if log { Scale::Log } else { Scale::Linear },
-        whole: numbers.iter().all(|x| x.fract() == 0.0),
+        ticks,
         ..AxisName::whole(key)
     }
 }

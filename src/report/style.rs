@@ -1,15 +1,18 @@
 //! How tables are written: in columns for a terminal, as Markdown, or as a LaTeX tabular (package booktabs).
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use crate::statistics::{BAND, MeanAndError};
 
 /// A way to write a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// Columns padded to their widest cell.
-    #[default]
-    Plain,
+    /// Columns padded to their widest cell; in several parts where they need more characters than this.
+    Plain {
+        /// Characters of a line.
+        width: usize,
+    },
     /// A Markdown table.
     Markdown,
     /// A LaTeX tabular.
@@ -43,7 +46,7 @@ impl Table {
     pub fn text(&self, style: Style) -> String {
         let mut text = String::new();
         let written = match style {
-            Style::Plain => self.plain(&mut text),
+            Style::Plain { width } => self.plain(&mut text, width),
             Style::Markdown => self.markdown(&mut text),
             Style::Latex => self.latex(&mut text),
         };
@@ -55,21 +58,48 @@ impl Table {
         std::iter::once(&self.header).chain(&self.rows)
     }
 
-    /// The first column to the left, numbers to the right.
-    fn plain(&self, text: &mut String) -> std::fmt::Result {
+    /// The first column to the left, numbers to the right; every part starts with the first column.
+    fn plain(&self, text: &mut String, room: usize) -> std::fmt::Result {
         let width = |column: usize| {
             let cells = self.lines().map(|row| row[column].chars().count());
             cells.max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
-        for row in self.lines() {
-            let mut line = format!("{:<1$}", row[0], widths[0]);
-            for (cell, width) in row.iter().zip(&widths).skip(1) {
-                write!(line, "   {cell:>width$}")?;
+        for (number, part) in self.parts(&widths, room).into_iter().enumerate() {
+            if number > 0 {
+                writeln!(text)?;
             }
-            writeln!(text, "{}", line.trim_end())?;
+            for row in self.lines() {
+                let mut line = format!("{:<1$}", row[0], widths[0]);
+                for column in part.clone() {
+                    write!(line, "   {:>1$}", row[column], widths[column])?;
+                }
+                writeln!(text, "{}", line.trim_end())?;
+            }
         }
         Ok(())
+    }
+
+    /// Columns that fit beside the first one, part by part; an error stays beside its number.
+    fn parts(&self, widths: &[usize], room: usize) -> Vec<Range<usize>> {
+        let count = widths.len();
+        let is_error = |column: &usize| self.header[*column].starts_with("+-");
+        let end = |start: usize| (start + 1..count).find(|c| !is_error(c)).unwrap_or(count);
+        let size = |columns: Range<usize>| widths[columns].iter().map(|w| w + 3).sum::<usize>();
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let mut start = 1;
+        while start < count {
+            let next = start..end(start);
+            start = next.end;
+            match parts.last_mut() {
+                Some(part) if widths[0] + size(part.start..next.end) <= room => part.end = next.end,
+                _ => parts.push(next),
+            }
+        }
+        if parts.is_empty() {
+            parts.push(1..1);
+        }
+        parts
     }
 
     fn markdown(&self, text: &mut String) -> std::fmt::Result {
@@ -105,12 +135,31 @@ impl Style {
         for line in text.lines() {
             match self {
                 Self::Latex => writeln!(prose, "{}", format!("% {line}").trim_end()),
-                _ => writeln!(prose, "{line}"),
+                Self::Plain { width } => writeln!(prose, "{}", folded(line, width, 0)),
+                Self::Markdown => writeln!(prose, "{line}"),
             }
             .expect("writing to a string");
         }
         prose
     }
+}
+
+/// A line in pieces of so many characters, broken at spaces; those after the first are indented.
+pub fn folded(line: &str, width: usize, indent: usize) -> String {
+    let (mut text, mut used, mut begun) = (String::new(), 0, false);
+    // Spaces stay behind the word before them, so that columns stay where they are.
+    for word in line.split_inclusive(' ') {
+        let length = word.trim_end().chars().count();
+        if begun && length > 0 && used + length > width {
+            text.truncate(text.trim_end().len());
+            write!(text, "\n{:indent$}", "").expect("writing to a string");
+            used = indent;
+        }
+        text += word;
+        used += word.chars().count();
+        begun |= length > 0;
+    }
+    text
 }
 
 /// Text as LaTeX takes it; `+-` and minus signs become those of mathematics.
@@ -122,6 +171,11 @@ fn latex(text: &str) -> String {
             '\\' => escaped.push_str("\\textbackslash{}"),
             '~' => escaped.push_str("\\textasciitilde{}"),
             '^' => escaped.push_str("\\textasciicircum{}"),
+            '<' => escaped.push_str("\\textless{}"),
+            '>' => escaped.push_str("\\textgreater{}"),
+            '|' => escaped.push_str("\\textbar{}"),
+            // After the end of a row these would be taken for its options.
+            '[' | '*' => escaped.extend(['{', c, '}']),
             c => escaped.push(c),
         }
     }
@@ -176,13 +230,35 @@ mod tests {
     #[test]
     fn tables_in_three_styles() {
         let plain = "policy       +- 3 s.e.\na_b | c           -1.5\n50%       0.25 +- 0.10\n";
-        assert_eq!(table().text(Style::Plain), plain);
+        let wide = Style::Plain { width: usize::MAX };
+        assert_eq!(table().text(wide), plain);
         let markdown = "| policy | +- 3 s.e. |\n| --- | ---: |\n| a_b \\| c | -1.5 |\n| 50% | 0.25 +- 0.10 |\n";
         assert_eq!(table().text(Style::Markdown), markdown);
         let latex = "\\begin{tabular}{lr}\n\\toprule\npolicy & $\\pm$ 3 s.e. \\\\\n\\midrule\n\
-                     a\\_b | c & $-$1.5 \\\\\n50\\% & 0.25 $\\pm$ 0.10 \\\\\n\\bottomrule\n\\end{tabular}\n";
+                     a\\_b \\textbar{} c & $-$1.5 \\\\\n50\\% & 0.25 $\\pm$ 0.10 \\\\\n\\bottomrule\n\\end{tabular}\n";
         assert_eq!(table().text(Style::Latex), latex);
         assert_eq!(Style::Latex.prose("a\n\nb"), "% a\n%\n% b\n");
+        // A name in brackets would be an option of the row before it.
+        assert_eq!(super::latex("[1 2] <3"), "{[}1 2] \\textless{}3");
+    }
+
+    #[test]
+    fn what_is_wider_than_the_screen_is_folded() {
+        let mut table = Table::new(["policy", "regret", "+- 3 s.e.", "slope"]);
+        table.push(["a", "1.0", "0.5", "0.9"]);
+        let parts = "policy   regret   +- 3 s.e.\na           1.0         0.5\n\npolicy   slope\na          0.9\n";
+        assert_eq!(table.text(Style::Plain { width: 30 }), parts);
+        // A number is not torn from its error, however narrow the screen is.
+        assert_eq!(table.text(Style::Plain { width: 1 }), parts);
+        let lines = table.text(Style::Plain { width: 35 });
+        assert_eq!(lines.lines().count(), 2, "{lines}");
+        assert_eq!(
+            folded("name  one two three", 13, 6),
+            "name  one two\n      three"
+        );
+        assert_eq!(folded("  immeasurable", 4, 0), "  immeasurable");
+        let prose = Style::Plain { width: 9 }.prose("one two three\n\nfour");
+        assert_eq!(prose, "one two\nthree\n\nfour\n");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn study(results: &Results, style: Style) -> String {
         run.threads,
         optimum_line(run),
     );
-    let policies: Vec<PointResult> = run.policies.iter().map(PointResult::new).collect();
+    let policies: Vec<PointResult> = PointResult::all(run).collect();
     let expected = policies.iter().any(|p| p.expected_regret.is_some());
     let mut header = vec![
         "policy",

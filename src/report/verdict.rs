@@ -37,7 +37,7 @@ impl Panel {
             name: name.into(),
             actions,
             opt: run.opt.values().next().copied().unwrap_or(f64::NAN),
-            policies: run.policies.iter().map(PointResult::new).collect(),
+            policies: PointResult::all(run).collect(),
             excess,
         }
     }

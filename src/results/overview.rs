@@ -77,7 +77,7 @@ impl Row for PointResult {}
 
 impl PointResult {
     /// What came out for a policy of a finished study.
-    pub fn new(run: &PolicyRun) -> Self {
+    fn new(run: &PolicyRun) -> Self {
         Self {
             mean_reward: run.mean_reward,
             expected_standard_error: run.expected_standard_error,
@@ -132,9 +132,10 @@ impl Overview {
 
     /// The policy that all paired differences are taken to.
     pub fn reference(&self) -> Option<&str> {
-        let first = &self.rows.first()?.result.reference;
-        let same = self.rows.iter().all(|row| row.result.reference == *first);
-        (same && !first.is_empty()).then_some(first)
+        let named = self.rows.iter().map(|row| row.result.reference.as_str());
+        let mut named = named.filter(|name| !name.is_empty());
+        let first = named.next()?;
+        named.all(|name| name == first).then_some(first)
     }
 
     /// The file's text.

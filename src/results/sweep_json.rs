@@ -81,10 +81,10 @@ impl SweepIndex {
     /// The sweep at a glance; `runs` are those of the points, in their order.
     pub fn overview(&self, runs: &[Run]) -> Overview {
         let rows = self.points.iter().zip(runs).flat_map(|(point, run)| {
-            run.policies.iter().map(|policy| OverviewRow {
+            PointResult::all(run).map(|result| OverviewRow {
                 point: point.label.clone(),
                 values: point.values.clone(),
-                result: PointResult::new(policy),
+                result,
             })
         });
         Overview {

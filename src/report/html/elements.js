@@ -95,6 +95,25 @@ function logTicks(low, high, count) {
   return { low, high, ticks: shown, label: (t) => (t >= 1e-4 && t < 1e7 ? String(t) : t.toExponential(0)) };
 }
 
+/**
+ * About `limit` round numbers, and the first, with their places in a rising list of whole numbers: [place, number], between
+ * two places where a long axis is thinned.
+ */
+function roundPlaces(values, limit) {
+  const [first, last] = [values[0], values.at(-1)];
+  let step = 1;
+  for (let k = 0; (last - first) / step >= limit; k++) step = [2, 5, 10][k % 3] * 10 ** Math.floor(k / 3);
+  const round = [];
+  for (let m = Math.ceil(first / step) * step; m <= last; m += step) round.push(m);
+  if (!round.length || round[0] - first > step / 2) round.unshift(first);
+  return round.map((m) => {
+    const after = values.findIndex((v) => v >= m);
+    const before = Math.max(0, after - 1);
+    const gap = values[after] - values[before];
+    return [gap ? before + (m - values[before]) / gap : after, m];
+  });
+}
+
 /** Buttons of which one is pressed. */
 function choice(label, options, current, choose) {
   const buttons = options.map(([value, text]) =>

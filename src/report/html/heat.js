@@ -1,17 +1,5 @@
 // Heat maps over (step, budget): what a policy's last plan offers beside what the optimal policy offers.
 
-/** Places in a rising list of whole numbers that deserve a label: about `limit` round ones, and the first. */
-function roundPlaces(values, limit) {
-  const [first, last] = [values[0], values.at(-1)];
-  let step = 1;
-  for (let k = 0; (last - first) / step >= limit; k++) step = [2, 5, 10][k % 3] * 10 ** Math.floor(k / 3);
-  const near = (m) => values.reduce((best, v, i) => Math.abs(v - m) < Math.abs(values[best] - m) ? i : best, 0);
-  const places = [];
-  for (let m = Math.ceil(first / step) * step; m <= last; m += step) places.push(near(m));
-  if (!places.length || values[places[0]] - first > step / 2) places.unshift(0);
-  return [...new Set(places)];
-}
-
 function heatMaps() {
   const planning = data.series.filter((s) => s.offers);
   if (!planning.length) {
@@ -105,10 +93,10 @@ function heatMaps() {
     stage.append(shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name },
       cells,
       shape("rect", { class: "edge", x: frame.left, y: frame.top, width: w * steps.length, height: h * budgets.length }),
-      ...roundPlaces(steps, width < 340 ? 5 : 8).map((i) => shape("text",
-        { x: corner(i, 0)[0] + w / 2, y: frame.bottom + 17, "text-anchor": "middle" }, String(steps[i]))),
-      ...roundPlaces(budgets, 6).map((j) => shape("text",
-        { x: frame.left - 6, y: corner(0, j)[1] + h / 2 + 4, "text-anchor": "end" }, String(budgets[j]))),
+      ...roundPlaces(steps, width < 340 ? 5 : 8).map(([i, step]) => shape("text",
+        { x: corner(i, 0)[0] + w / 2, y: frame.bottom + 17, "text-anchor": "middle" }, String(step))),
+      ...roundPlaces(budgets, 6).map(([j, units]) => shape("text",
+        { x: frame.left - 6, y: corner(0, j)[1] + h / 2 + 4, "text-anchor": "end" }, String(units))),
       shape("text", { class: "name", x: (frame.left + frame.right) / 2, y: height - 6, "text-anchor": "middle" }, "step"),
       shape("text", {
         class: "name", "text-anchor": "middle",

@@ -1,6 +1,7 @@
 //! `report.html`: one page that needs nothing but itself, and the pictures beside it.
 
 pub(super) mod data;
+pub(super) mod page;
 mod sweep;
 
 pub use sweep::SweepReport;
@@ -9,12 +10,14 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
+use page::{Page, escape, filled};
+
 use super::finding;
 use super::plot::{self, AxisName, Chart, HeatMap, Point, Series};
 use super::png::Painter;
 use crate::results::{OfferMap, PointResult, Results, labels};
 
-const SKELETON: &str = include_str!("page.html");
+const MAIN: &str = include_str!("study.html");
 pub(super) const STYLE: &str = include_str!("report.css");
 pub(super) const ELEMENTS: &str = include_str!("elements.js");
 pub(super) const THEME: &str = include_str!("theme.js");
@@ -56,23 +59,28 @@ impl Report {
         }
     }
 
-    /// What came out, in a sentence for each instance.
+    /// What came out, in a line for each instance.
     fn finding(&self) -> String {
         let groups = self.instances();
         let several = groups.len() > 1;
         let sentence = |group: &Vec<usize>| {
             let found = finding::finding(group.iter().flat_map(|&i| {
                 let run = &self.runs[i].run;
-                PointResult::all(run).map(move |result| PointResult {
-                    policy: self.series_name(i, &result.policy),
-                    ..result
+                // The place stands in front where it is the same for all.
+                let alone = group.len() == 1;
+                PointResult::all(run).map(move |result| match alone {
+                    true => result,
+                    false => PointResult {
+                        policy: self.series_name(i, &result.policy),
+                        ..result
+                    },
                 })
             }));
             let places: Vec<&str> = group.iter().map(|&i| self.labels[i].as_str()).collect();
             let place = format!("{}: ", places.join(", "));
             if several { place + &found } else { found }
         };
-        groups.iter().map(sentence).collect::<Vec<_>>().join(" ")
+        groups.iter().map(sentence).collect::<Vec<_>>().join("\n")
     }
 
     /// The headline of a picture, short enough for it.
@@ -82,19 +90,17 @@ impl Report {
 
     /// The page. `pictures` are the names of the files beside it.
     pub fn page(&self, pictures: &[PathBuf]) -> String {
-        let data = data::embedded(&data::json(self, pictures));
-        let title = escape(&self.title);
-        filled(
-            SKELETON,
-            &[
-                ("{{title}}", &title),
-                ("{{style}}", STYLE),
-                ("{{heading}}", &title),
-                ("{{finding}}", &escape(&self.finding())),
-                ("{{data}}", &data),
-                ("{{script}}", &SCRIPTS.concat()),
-            ],
-        )
+        let page = Page {
+            title: &self.title,
+            main: &filled(MAIN, &[("{{finding}}", &escape(&self.finding()))]),
+            footer: "Made by <code>cbwk-gpu report</code>. In a plot, move with the pointer, or focus it and use the arrow \
+                     keys, Home and End; Escape hides the values.",
+            connects: false,
+            styles: &[STYLE],
+            data: &data::json(self, pictures),
+            scripts: &SCRIPTS,
+        };
+        page.text()
     }
 
     /// Every picture: what it is called, as SVG and as PNG.
@@ -256,25 +262,6 @@ fn file_name(label: &str) -> String {
     label.chars().map(safe).collect()
 }
 
-/// A skeleton with its marks, which stand in this order, replaced in one pass, so that no content can be taken for a mark.
-pub(super) fn filled(skeleton: &str, contents: &[(&str, &str)]) -> String {
-    let mut page = String::new();
-    let mut rest = skeleton;
-    for (mark, content) in contents {
-        let (before, after) = rest.split_once(mark).expect("the skeleton has all marks");
-        page.push_str(before);
-        page.push_str(content);
-        rest = after;
-    }
-    page + rest
-}
-
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,6 +271,10 @@ mod tests {
         for (i, colour) in plot::COLOURS.iter().enumerate() {
             let line = format!("--c{i}: light-dark({colour}, ");
             assert!(STYLE.contains(&line), "{line}");
+            for part in ["stroke", "fill"] {
+                let rule = format!("[{part}=\"{colour}\"] {{ {part}: var(--c{i}); }}");
+                assert!(STYLE.contains(&rule), "{rule}");
+            }
         }
     }
 

@@ -58,8 +58,8 @@ function rewardChart() {
   if (!series.length || !alike) { byId("reward").remove(); return; }
   const { episode, opt } = data.series[0].rewards;
   const size = episode[0];
-  byId("reward-lead").textContent = size > 1 ? `Means of ${size} episodes and of all replications, beside opt. Higher is better.`
-    : "Mean over replications, beside opt. Higher is better.";
+  byId("reward-lead").textContent = size > 1 ? `Means of ${size} episodes and of all replications, beside opt (dotted). Higher is better.`
+    : "Mean over replications, beside opt (dotted). Higher is better.";
   series.push({ i: -1, name: "opt", x: episode, y: opt, error: opt.map(() => null) });
   lineChart(byId("reward-chart"), {
     label: "Reward per episode", x: { name: "episode", log: false, whole: true }, y: { name: "reward per episode", log: false },
@@ -78,12 +78,12 @@ function finalTable() {
   const paired = (value) => (s) => s.policy === reference(s) ? null : value(s);
   const references = [...new Set(data.series.map(reference))];
   const columns = [
-    ["Final regret ± 3 s.e.", withBands(all((s) => s.mean.at(-1)), all((s) => band(s.error.at(-1))))],
-    ["Expected regret ± 3 s.e.", withBands(all((s) => s.expected), all((s) => band(s.expected_error)))],
-    [`Over ${references.length === 1 ? references[0] : "the reference"} ± 3 s.e.`,
+    ["Final regret ± 3 s.e.", withBands(all((s) => s.mean.at(-1)), all((s) => band(s.error.at(-1))))],
+    ["Expected regret ± 3 s.e.", withBands(all((s) => s.expected), all((s) => band(s.expected_error)))],
+    [`Over ${references.length === 1 ? references[0] : "the reference"} ± 3 s.e.`,
       withBands(all(paired((s) => s.paired)), all(paired((s) => band(s.paired_error))))],
     ["Share of opt", all((s) => s.share_of_opt).map(percent)], ["Reward per episode", column(all((s) => s.mean_reward))],
-    ["Slope, last half ± 3 s.e.", withBands(all((s) => s.slope), all((s) => band(s.slope_error)))],
+    ["Slope, last half ± 3 s.e.", withBands(all((s) => s.slope), all((s) => band(s.slope_error)))],
   ].filter(([, cells]) => cells.some((cell) => cell !== "–"));
   const groups = [...new Set(rows.map(({ s }) => s.group))];
   const bodies = groups.map((group) => {

@@ -13,14 +13,17 @@ function sweepTable() {
   const numbers = [
     ["Reward per episode", column(result("mean_reward"))], ["opt", column(result("opt"))],
     ["Share of opt", result("share_of_opt").map(percent)],
-    ["Final regret ± 3 s.e.", withBands(result("final_regret"), band("standard_error"))],
-    ["Expected regret ± 3 s.e.", withBands(result("expected_regret"), band("expected_standard_error"))],
-    [`Over ${data.reference} ± 3 s.e.`, withBands(other(result("paired_difference")), other(band("paired_standard_error")))],
-    ["Slope ± 3 s.e.", withBands(result("slope"), band("slope_standard_error"))],
+    ["Final regret ± 3 s.e.", withBands(result("final_regret"), band("standard_error"))],
+    ["Expected regret ± 3 s.e.", withBands(result("expected_regret"), band("expected_standard_error"))],
+    [`Over ${data.reference} ± 3 s.e.`, data.reference === null ? [] : withBands(other(result("paired_difference")), other(band("paired_standard_error")))],
+    ["Slope ± 3 s.e.", withBands(result("slope"), band("slope_standard_error"))],
   ].filter(([, cells]) => cells.some((cell) => cell !== "–"));
+  // The whole paths stand above; the table has little room.
+  const ends = data.keys.map((key) => key.split(".").at(-1));
+  const keys = new Set(ends).size === ends.length ? ends : data.keys;
   const places = new Map(data.series.map((s, i) => [s.name, i]));
   byId("final").append(
-    el("thead", {}, el("tr", {}, ...["Policy", ...data.keys, ...numbers.map(([head]) => head)].map((h) => el("th", { scope: "col" }, h)))),
+    el("thead", {}, el("tr", {}, ...["Policy", ...keys, ...numbers.map(([head]) => head)].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", {}, ...data.rows.map(({ values, result }, k) => el("tr", {},
       el("th", { scope: "row" }, places.has(result.policy) ? swatch(places.get(result.policy)) : null, result.policy),
       ...values.map((v) => el("td", {}, v)), ...numbers.map(([, cells]) => el("td", {}, cells[k]))))));

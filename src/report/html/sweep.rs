@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::data::embedded;
-use super::{ELEMENTS, STYLE, THEME, escape, filled, painted};
+use super::page::{Page, escape, filled};
+use super::{ELEMENTS, STYLE, THEME, painted};
 use crate::error::InputError;
 use crate::report::overview::{charts, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
@@ -13,7 +13,7 @@ use crate::report::style::fixed;
 use crate::results::{Overview, OverviewRow, Results};
 use crate::statistics::BAND;
 
-const SKELETON: &str = include_str!("sweep.html");
+const MAIN: &str = include_str!("sweep.html");
 const SCRIPT: &str = include_str!("sweep.js");
 
 /// Curves of points that a page shows at the most.
@@ -71,7 +71,6 @@ impl SweepReport {
     /// The page. `pictures` are the names of the files beside it.
     pub fn page(&self, pictures: &[PathBuf]) -> String {
         let (overview, curves) = (charts(&self.title, &self.overview), self.curves());
-        let title = escape(&self.title);
         let looks = legend_of(&curves);
         let look = |series: &Series| {
             let (colour, dash) = series.style.unwrap_or_default();
@@ -92,19 +91,25 @@ impl SweepReport {
             let figure = |chart: &Chart| format!("<figure>{}</figure>", chart.panel());
             charts.iter().map(figure).collect()
         };
-        filled(
-            SKELETON,
+        let main = filled(
+            MAIN,
             &[
-                ("{{title}}", &title),
-                ("{{style}}", STYLE),
-                ("{{heading}}", &title),
                 ("{{finding}}", &escape(&self.finding())),
                 ("{{overview}}", &figures(&overview)),
                 ("{{curves}}", &figures(&curves)),
-                ("{{data}}", &embedded(&data)),
-                ("{{script}}", &[ELEMENTS, THEME, SCRIPT].concat()),
             ],
-        )
+        );
+        let page = Page {
+            title: &self.title,
+            main: &main,
+            footer: "Made by <code>cbwk-gpu report</code>. Every point is a results folder of its own, which \
+                     <code>cbwk-gpu report</code> takes as well.",
+            connects: false,
+            styles: &[STYLE],
+            data: &data,
+            scripts: &[ELEMENTS, THEME, SCRIPT],
+        };
+        page.text()
     }
 
     /// The lowest and the highest regret of the policy that comes first.

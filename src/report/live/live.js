@@ -1,6 +1,7 @@
 // The live page: asks for numbers, draws them, asks again.
 
 theme();
+byId("subtitle").textContent = "Waiting for numbers.";
 
 const PAUSE = 2000;
 // With a token the page is opened as /#token=...; it never leaves the browser but in the header.
@@ -41,13 +42,13 @@ function drawToday({ state, path, left, steps, episodes }) {
   const planned = path.map((units, h) => [h, units]);
   const real = [[0, path[0]], ...left.map(([step, units]) => [step - 1, units])];
   if (open !== null && left.length && open.budget !== null) real.push([left.at(-1)[0], open.budget]);
-  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.length - 1 },
-    { name: "units left", low: 0, high: most(path, 1) },
+  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.length - 1, whole: true },
+    { name: "units left", low: 0, high: most(path, 1), whole: true },
     [{ name: "left", points: real }, { name: "as planned, if somebody comes at every step", points: planned }]);
 }
 
 function drawDays({ episodes, first }) {
-  const x = { name: "episode", low: first, high: Math.max(first + 1, first + episodes.length - 1) };
+  const x = { name: "episode", low: first, high: Math.max(first + 1, first + episodes.length - 1), whole: true };
   const ended = episodes.map((e, i) => [first + i, e]).filter(([, e]) => e.ended);
   const hoped = episodes.map((e, i) => [first + i, e.hoped]);
   const mean = [];
@@ -78,7 +79,8 @@ function drawOffers({ offers }) {
   const [xs, ys] = [edges(offers.steps), edges(offers.budgets)];
   picture(host, {
     label: "Mean offer by step and units left",
-    x: { name: "step", low: xs[0][0], high: xs.at(-1)[1] }, y: { name: "units left", low: 0, high: ys.at(-1)[1] },
+    x: { name: "step", low: xs[0][0], high: xs.at(-1)[1], whole: true },
+    y: { name: "units left", low: ys[0][0], high: ys.at(-1)[1], whole: true, tight: true },
     marks: (place) => offers.mean.flatMap((row, b) => row.map((v, h) => {
       if (v === null) return null;
       const [x0, x1] = xs[h].map(place.x);

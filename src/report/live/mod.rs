@@ -2,27 +2,28 @@
 
 use serde_json::json;
 
-use super::html::data::{embedded, ramp_colours};
-use super::html::{ELEMENTS, STYLE, THEME, escape, filled};
+use super::html::data::ramp_colours;
+use super::html::page::Page;
+use super::html::{ELEMENTS, STYLE, THEME};
 use super::own_data::{MARKS, OWN_STYLE};
 use super::plot::{COLOURS, DASHES};
 
-const SKELETON: &str = include_str!("page.html");
+const MAIN: &str = "<noscript><p class=\"note\">This page needs JavaScript; its numbers are at /v1/view.</p></noscript>\n";
 const LIVE: &str = include_str!("live.js");
 const LIVE_STYLE: &str = include_str!("live.css");
 
 /// The page of a task folder with this name.
 pub fn live_page(name: &str) -> String {
     let data = json!({ "colours": COLOURS.len(), "dashes": DASHES, "ramp": ramp_colours() });
-    let title = escape(&format!("{name}: live"));
-    filled(
-        SKELETON,
-        &[
-            ("{{title}}", &title),
-            ("{{style}}", &[STYLE, OWN_STYLE, LIVE_STYLE].concat()),
-            ("{{heading}}", &title),
-            ("{{data}}", &embedded(&data)),
-            ("{{script}}", &[ELEMENTS, THEME, MARKS, LIVE].concat()),
-        ],
-    )
+    let page = Page {
+        title: &format!("{name}: live"),
+        main: MAIN,
+        footer: "Served by <code>cbwk-gpu serve</code>; the numbers come anew every two seconds. Every answer is in \
+                 journal.jsonl.",
+        connects: true,
+        styles: &[STYLE, OWN_STYLE, LIVE_STYLE],
+        data: &data,
+        scripts: &[ELEMENTS, THEME, MARKS, LIVE],
+    };
+    page.text()
 }

@@ -90,7 +90,7 @@ function arrivals() {
   }
   picture(host, {
     label: "Arrivals by step",
-    x: { name: "step", low: 0.5, high: steps.length + 0.5, label: (t) => Number.isInteger(t) ? String(t) : "" },
+    x: { name: "step", low: 0.5, high: steps.length + 0.5, whole: true },
     y: { name: "somebody comes", low: 0, high: Math.max(...steps.map((s) => s.rate), 0.01), label: share },
     marks: (place) => steps.map((s) => {
       const [left, right] = [place.x(s.step - 0.42), place.x(s.step + 0.42)];

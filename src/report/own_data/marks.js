@@ -1,7 +1,7 @@
 // Pictures made of a few marks: an SVG with axes that is drawn anew at every width.
 
 /**
- * options: label, x and y ({ name, low, high, label, ticks? }), marks(place) that returns shapes; place.x and place.y turn
+ * options: label, x and y ({ name, low, high, label?, whole?, tight? }), marks(place) that returns shapes; place.x and place.y turn
  * values into pixels.
  */
 function picture(host, options) {
@@ -10,9 +10,9 @@ function picture(host, options) {
   function draw() {
     const width = Math.max(260, stage.clientWidth || 480);
     const height = Math.round(Math.max(230, Math.min(340, width * 0.62)));
-    const axis = (a, count, tight) => ({ ...linearTicks(a.low, a.high, count, tight), ...a.ticks });
+    const axis = (a, count, tight) => linearTicks(a.low, a.high, count, tight, a.whole);
     const x = axis(options.x, Math.max(3, Math.min(7, width / 80)), true);
-    const y = axis(options.y, 5, false);
+    const y = axis(options.y, 5, options.y.tight ?? false);
     const show = (a, scale) => a.label ?? scale.label;
     const widest = Math.max(...y.ticks.map((t) => show(options.y, y)(t).length), 1);
     const frame = { left: 34 + 7.5 * widest, right: width - 12, top: 10, bottom: height - 46 };

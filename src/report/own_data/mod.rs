@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::html::data::{embedded, ramp_colours};
-use super::html::{ELEMENTS, STYLE, THEME, escape, filled};
+use super::html::data::ramp_colours;
+use super::html::page::Page;
+use super::html::{ELEMENTS, STYLE, THEME};
 use super::plot::{COLOURS, DASHES};
 use crate::history::fit::ModelFile;
 use crate::history::plan::PlanView;
 
-const SKELETON: &str = include_str!("page.html");
+const MAIN: &str = "<noscript><p class=\"note\">This page needs JavaScript; its numbers are in the files beside it.</p></noscript>\n";
 pub(super) const OWN_STYLE: &str = include_str!("own_data.css");
 pub(super) const MARKS: &str = include_str!("marks.js");
 const FIT: &str = include_str!("fit.js");
@@ -33,16 +34,14 @@ fn page(title: &str, footer: &str, script: &str, mut data: Value) -> String {
     data["colours"] = COLOURS.len().into();
     data["dashes"] = json!(DASHES);
     data["ramp"] = json!(ramp_colours());
-    let title = escape(title);
-    filled(
-        SKELETON,
-        &[
-            ("{{title}}", &title),
-            ("{{style}}", &[STYLE, OWN_STYLE].concat()),
-            ("{{heading}}", &title),
-            ("{{footer}}", footer),
-            ("{{data}}", &embedded(&data)),
-            ("{{script}}", &[ELEMENTS, THEME, MARKS, script].concat()),
-        ],
-    )
+    let page = Page {
+        title,
+        main: MAIN,
+        footer,
+        connects: false,
+        styles: &[STYLE, OWN_STYLE],
+        data: &data,
+        scripts: &[ELEMENTS, THEME, MARKS, script],
+    };
+    page.text()
 }

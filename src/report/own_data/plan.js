@@ -93,17 +93,14 @@ function map() {
       }
     }
     const mark = shape("rect", { class: "mark", width: Math.max(w, 3), height: Math.max(h, 3) });
-    const places = (count, limit) => {
-      const stride = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000].find((s) => count / s <= limit);
-      return Array.from({ length: count }, (_, k) => k + 1).filter((k) => k === 1 || k % stride === 0);
-    };
+    const upTo = (count) => Array.from({ length: count }, (_, k) => k + 1);
     stage.replaceChildren(shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${plan.action} by step and units left` },
       cells,
       shape("rect", { class: "edge", x: frame.left, y: frame.top, width: w * horizon, height: h * plan.budget }),
-      ...places(horizon, width < 420 ? 6 : 12).map((k) => shape("text",
-        { x: corner(k - 1, 0)[0] + w / 2, y: frame.bottom + 17, "text-anchor": "middle" }, String(k))),
-      ...places(plan.budget, 8).map((k) => shape("text",
-        { x: frame.left - 6, y: corner(0, k - 1)[1] + h / 2 + 4, "text-anchor": "end" }, String(k))),
+      ...roundPlaces(upTo(horizon), width < 420 ? 6 : 12).map(([i, step]) => shape("text",
+        { x: corner(i, 0)[0] + w / 2, y: frame.bottom + 17, "text-anchor": "middle" }, String(step))),
+      ...roundPlaces(upTo(plan.budget), 8).map(([j, units]) => shape("text",
+        { x: frame.left - 6, y: corner(0, j)[1] + h / 2 + 4, "text-anchor": "end" }, String(units))),
       shape("text", { class: "name", x: (frame.left + frame.right) / 2, y: height - 6, "text-anchor": "middle" }, "step"),
       shape("text", { class: "name", "text-anchor": "middle",
         transform: `translate(13 ${(frame.top + frame.bottom) / 2}) rotate(-90)` }, "units left"),

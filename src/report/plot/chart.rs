@@ -32,8 +32,8 @@ pub struct AxisName {
     pub from_zero: bool,
     /// Whether there is nothing between whole numbers: episodes, steps, rows.
     pub whole: bool,
-    /// Names of the places 1, 2, ... in place of numbers.
-    pub places: Vec<String>,
+    /// Ticks by value and name, in place of round numbers.
+    pub ticks: Vec<(f64, String)>,
     /// What the axis covers at least, so that several charts can share it.
     pub covers: Option<(f64, f64)>,
 }
@@ -70,7 +70,7 @@ impl AxisName {
             scale: Scale::Linear,
             from_zero: true,
             whole: false,
-            places: Vec::new(),
+            ticks: Vec::new(),
             covers: None,
         }
     }
@@ -179,14 +179,10 @@ impl Chart {
 
     fn drawn(&self, frame: &Frame) -> String {
         let points = self.series.iter().flat_map(|s| &s.points);
-        let along = match self.x.places.len() {
-            0 => self.x.range(points.map(|p| p.x)),
-            places => (0.5, places as f64 + 0.5),
-        };
         let x = Axis::new(
             (self.x.scale, self.x.whole),
             Ends::Tight,
-            along,
+            self.x.range(points.map(|p| p.x)),
             (frame.left, frame.right),
             (frame.right - frame.left) / 70.0,
         );
@@ -195,7 +191,7 @@ impl Chart {
             Ends::Round,
             self.y_range(),
             (frame.bottom, frame.top),
-            (frame.bottom - frame.top) / 54.0,
+            (frame.bottom - frame.top) / frame.spacing,
         );
         let mut svg = frame::open(self, frame, &x, &y);
         for (i, series) in self.series.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::axis::Axis;
 use super::chart::{Chart, Series};
 
-pub(super) const WIDTH: f64 = 860.0;
+pub(super) const WIDTH: f64 = 880.0;
 const HEIGHT: f64 = 500.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 56.0;
@@ -22,6 +22,8 @@ pub(super) struct Frame {
     pub right: f64,
     pub top: f64,
     pub bottom: f64,
+    /// About how far apart the ticks of the vertical axis are.
+    pub spacing: f64,
 }
 
 impl Frame {
@@ -34,6 +36,7 @@ impl Frame {
             right: RIGHT,
             top: TOP,
             bottom: 436.0,
+            spacing: 54.0,
         }
     }
 
@@ -46,13 +49,17 @@ impl Frame {
             right: PANEL.0 - 12.0,
             top: 30.0,
             bottom: PANEL.1 - 46.0,
+            spacing: 36.0,
         }
     }
 }
 
+/// About how wide a letter is.
+const LETTER: f64 = 7.0;
+
 /// Where names in the legend start, and how many characters fit beside the plot.
 const NAMES: f64 = RIGHT + 58.0;
-pub(crate) const NAME_LENGTH: usize = 22;
+pub(crate) const NAME_LENGTH: usize = 24;
 const NOTE_LENGTH: usize = 26;
 
 /// Okabe and Ito's palette, which colour-blind readers can tell apart; dashes help in print.
@@ -135,16 +142,16 @@ pub(super) fn open(chart: &Chart, frame: &Frame, x: &Axis, y: &Axis) -> String {
     svg
 }
 
-/// Tick marks and numbers of the horizontal axis, or the names of its places.
+/// Tick marks and numbers of the horizontal axis, or the names it comes with: long ones are cut, and a number that has no
+/// room beside the one before it is left out.
 fn horizontal(svg: &mut String, chart: &Chart, frame: &Frame, x: &Axis) {
-    let named = chart.x.places.iter().enumerate();
-    let named = named.map(|(i, name)| ((i + 1) as f64, name.clone()));
-    let numbered = x.ticks().iter().map(|tick| (*tick, x.label(*tick)));
-    let labels: Vec<(f64, String)> = match chart.x.places.len() {
-        0 => numbered.collect(),
-        _ => named.collect(),
+    let numbered = || x.ticks().iter().map(|tick| (*tick, x.label(*tick)));
+    let labels: Vec<(f64, String)> = match chart.x.ticks.is_empty() {
+        true => numbered().collect(),
+        false => chart.x.ticks.clone(),
     };
-    let room = (frame.right - frame.left) / labels.len().max(1) as f64 / 7.0;
+    let room = (frame.right - frame.left) / labels.len().max(1) as f64 / LETTER;
+    let mut taken = f64::NEG_INFINITY;
     for (tick, label) in labels {
         let at = x.place(tick);
         put(
@@ -155,11 +162,15 @@ fn horizontal(svg: &mut String, chart: &Chart, frame: &Frame, x: &Axis) {
                 frame.bottom + 5.0
             ),
         );
-        let label = match chart.x.places.len() {
-            0 => label,
-            _ => shorten(&label, (room as usize).max(2)),
+        let label = match label.parse::<f64>() {
+            Ok(_) => label,
+            Err(_) => shorten(&label, (room as usize).max(2)),
         };
-        anchored(svg, ((at, frame.bottom + 20.0), "middle", label));
+        let half = LETTER * label.chars().count() as f64 / 2.0;
+        if at - half >= taken {
+            anchored(svg, ((at, frame.bottom + 20.0), "middle", label));
+            taken = at + half + LETTER;
+        }
     }
 }
 

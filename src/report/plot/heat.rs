@@ -137,14 +137,14 @@ impl HeatMap<'_> {
             ),
         );
         let bottom = y + PANEL.1;
-        for h in round_places(steps, 8) {
-            let at = (x + (h as f64 + 0.5) * cell.0, bottom + 17.0);
-            text(svg, at, "text-anchor=\"middle\"", &steps[h].to_string());
+        for (h, step) in round_places(steps, 8) {
+            let at = (x + (h + 0.5) * cell.0, bottom + 17.0);
+            text(svg, at, "text-anchor=\"middle\"", &step.to_string());
         }
         let shown: Vec<usize> = budgets.iter().map(|b| *b as usize).collect();
-        for b in round_places(&shown, 6) {
-            let at = (x - 8.0, bottom - (b as f64 + 0.5) * cell.1 + 4.5);
-            text(svg, at, "text-anchor=\"end\"", &shown[b].to_string());
+        for (b, budget) in round_places(&shown, 6) {
+            let at = (x - 8.0, bottom - (b + 0.5) * cell.1 + 4.5);
+            text(svg, at, "text-anchor=\"end\"", &budget.to_string());
         }
         let middle = (x + PANEL.0 / 2.0, bottom + 37.0);
         text(svg, middle, "text-anchor=\"middle\"", "step");
@@ -193,24 +193,27 @@ impl HeatMap<'_> {
     }
 }
 
-/// Places in a rising list of whole numbers that deserve a label: about `limit` round ones, and the first.
-fn round_places(values: &[usize], limit: usize) -> Vec<usize> {
+/// About `limit` round numbers, and the first, with their places in a rising list of whole numbers: between two of them
+/// where a long axis is thinned.
+fn round_places(values: &[usize], limit: usize) -> Vec<(f64, usize)> {
     let (Some(&first), Some(&last)) = (values.first(), values.last()) else {
         return Vec::new();
     };
     let mut steps = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10usize.pow(power)));
     let step = steps.find(|step| last - first < limit * step).unwrap_or(1);
-    let nearest = |m: usize| (0..values.len()).min_by_key(|&i| values[i].abs_diff(m));
-    let round = (first.div_ceil(step) * step..=last).step_by(step);
-    let mut places: Vec<usize> = round.filter_map(nearest).collect();
-    if places
-        .first()
-        .is_none_or(|&i| 2 * (values[i] - first) > step)
-    {
-        places.insert(0, 0);
+    let mut round: Vec<usize> = (first.div_ceil(step) * step..=last).step_by(step).collect();
+    if round.first().is_none_or(|m| 2 * (m - first) > step) {
+        round.insert(0, first);
     }
-    places.dedup();
-    places
+    let place = |m: usize| {
+        let after = values.partition_point(|value| *value < m);
+        let before = after.saturating_sub(1);
+        match values[after] - values[before] {
+            0 => after as f64,
+            gap => before as f64 + (m - values[before]) as f64 / gap as f64,
+        }
+    };
+    round.into_iter().map(|m| (place(m), m)).collect()
 }
 
 fn text(svg: &mut String, (x, y): (f64, f64), attributes: &str, content: &str) {
@@ -229,12 +232,17 @@ mod tests {
     fn labels_are_round_and_few() {
         let labels = |values: Vec<usize>, limit| -> Vec<usize> {
             let places = round_places(&values, limit);
-            places.into_iter().map(|i| values[i]).collect()
+            places.into_iter().map(|(_, label)| label).collect()
         };
         assert_eq!(labels((1..=24).collect(), 6), [1, 5, 10, 15, 20]);
         assert_eq!(labels((1..=12).collect(), 7), [2, 4, 6, 8, 10, 12]);
         assert_eq!(labels((1..=3).collect(), 6), [1, 2, 3]);
-        assert_eq!(labels(vec![1, 34, 67, 100], 3), [1, 34, 100]);
+        assert_eq!(labels(vec![1, 34, 67, 100], 3), [1, 50, 100]);
+        // A number stands at its cell, or between those that a thinned axis has left.
+        assert_eq!(round_places(&[1, 2, 3], 6), [(0.0, 1), (1.0, 2), (2.0, 3)]);
+        let between = 1.0 + 16.0 / 33.0;
+        let thinned = round_places(&[1, 34, 67, 100], 3);
+        assert_eq!(thinned, [(0.0, 1), (between, 50), (3.0, 100)]);
         assert_eq!(labels(vec![7], 5), [7]);
         assert!(labels(vec![], 5).is_empty());
     }
