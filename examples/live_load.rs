@@ -117,6 +117,25 @@ fn p99(times: &mut [f64]) -> f64 {
     times[(times.len() * 99 / 100).min(times.len() - 1)]
 }
 
+/// Calls per second of 64 clients together, each with ids of its own.
+fn rate_of_64(
+    address: &str,
+    limit: Duration,
+    call: impl Fn(&mut Client, &str) -> std::io::Result<()> + Sync,
+) -> f64 {
+    let (start, call) = (Instant::now(), &call);
+    let counts: Vec<usize> = std::thread::scope(|scope| {
+        let one = |c: usize| {
+            let mut client = Client::new(address).expect("connects");
+            let times = timed(limit, |n| call(&mut client, &format!("m{c}-{n}")));
+            times.map_or(0, |times| times.len())
+        };
+        let clients: Vec<_> = (0..64).map(|c| scope.spawn(move || one(c))).collect();
+        clients.into_iter().map(|c| c.join().unwrap_or(0)).collect()
+    });
+    counts.iter().sum::<usize>() as f64 / start.elapsed().as_secs_f64()
+}
+
 fn folder(root: &Path, name: &str, task: &str) -> std::io::Result<PathBuf> {
     let folder = root.join(name);
     fs::create_dir_all(&folder)?;
@@ -153,21 +172,9 @@ fn measure(root: &Path, limit: Duration, records: usize) -> Result<(), Box<dyn s
     let mut client = Client::new(&server.address)?;
     client.ask("POST", "/v1/begin", begin)?;
     let mut single = timed(limit, |n| client.decide(&format!("s{n}")).map(drop))?;
-    let start = Instant::now();
-    let address = &server.address;
-    let counts: Vec<usize> = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..64)
-            .map(|c| {
-                scope.spawn(move || {
-                    let mut client = Client::new(address).expect("connects");
-                    timed(limit, |n| client.decide(&format!("m{c}-{n}")).map(drop))
-                        .map_or(0, |times| times.len())
-                })
-            })
-            .collect();
-        clients.into_iter().map(|c| c.join().unwrap_or(0)).collect()
+    let many = rate_of_64(&server.address, limit, |client, id| {
+        client.decide(id).map(drop)
     });
-    let many = counts.iter().sum::<usize>() as f64 / start.elapsed().as_secs_f64();
     server.stop()?;
     println!("single fdatasync              {:>9.0}/s", rate(&bare));
     println!(
@@ -201,6 +208,14 @@ fn measure(root: &Path, limit: Duration, records: usize) -> Result<(), Box<dyn s
         empty * 1e6,
         decide / empty
     );
+    // How much of the machine the clients and the protocol take by themselves.
+    let idle = rate_of_64(&server.address, limit, |client, _| {
+        client.ask("GET", "/healthz", "").map(drop)
+    });
+    let decided = rate_of_64(&server.address, limit, |client, id| {
+        client.decide(id).map(drop)
+    });
+    println!("64 clients without sync       {decided:>9.0}/s, an empty handler {idle:.0}/s");
     server.stop()?;
 
     // A journal of many records: whole days of 100 customers, each told.
