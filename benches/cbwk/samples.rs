@@ -24,7 +24,7 @@ const ACTIONS: usize = 5;
 pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let mut group = Group::new(c, "samples");
     let mut gpu = Gpu::open(None, false).ok();
-    let machine = Machine::default();
+    let roofline = Roofline::of_cores(1);
     for budget in [5, 10, 50, 200] {
         let mut points = Vec::new();
         for contexts in [10_000, 100_000, 1_000_000, 10_000_000] {
@@ -32,7 +32,7 @@ pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
             if contexts == 10_000_000 && budget != 5 {
                 continue;
             }
-            let seconds = one(&mut group, &machine, gpu.as_mut(), contexts, budget, lines);
+            let seconds = one(&mut group, &roofline, gpu.as_mut(), contexts, budget, lines);
             points.extend(seconds.map(|seconds| (contexts as f64, seconds)));
         }
         report(&format!("plan, B{budget}, cpu"), "contexts", &points, lines);
@@ -74,7 +74,7 @@ fn request<'a>(
 /// One replication: the induction on one thread beside its bounds, and whole plans. Returns seconds of a plan.
 fn one(
     group: &mut Group,
-    machine: &Machine,
+    roofline: &Roofline,
     gpu: Option<&mut Gpu>,
     contexts: usize,
     budget: u32,
@@ -100,7 +100,7 @@ fn one(
         if let (Some(induction), Some(plain)) = (induction, plain) {
             let candidates = candidates_within_reach(&problem);
             let pairs = coefficients.gain.len() as f64;
-            let bound = (candidates / machine.candidates).max(16.0 * pairs / machine.bytes);
+            let bound = (candidates / roofline.fma_max).max(seconds_to_read(2.0 * pairs));
             lines.push(format!(
                 "samples {id}: induction {:.2} ms, {:.2} of the plain loop; lower bound {:.2} ms, share {:.0}%",
                 1e3 * induction,
@@ -172,27 +172,15 @@ fn on_gpu(
     }
 }
 
-/// What one core can do.
-struct Machine {
-    /// Candidates per second.
-    candidates: f64,
-    /// Bytes read per second.
-    bytes: f64,
-}
-
-impl Default for Machine {
-    fn default() -> Self {
-        let numbers = vec![1.0; 1 << 25];
-        let read = |_| {
-            let start = Instant::now();
-            black_box(sum(black_box(&numbers)));
-            (8 * numbers.len()) as f64 / start.elapsed().as_secs_f64()
-        };
-        Self {
-            candidates: Roofline::of_cores(1).fma_max,
-            bytes: (0..10).map(read).fold(0.0, f64::max),
-        }
-    }
+/// Seconds in which a core reads so many numbers, from the cache that holds them or from memory.
+fn seconds_to_read(numbers: f64) -> f64 {
+    let numbers = vec![1.0; numbers as usize];
+    let read = |_| {
+        let start = Instant::now();
+        black_box(sum(black_box(&numbers)));
+        start.elapsed().as_secs_f64()
+    };
+    (0..20).map(read).fold(f64::INFINITY, f64::min)
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2", "aarch64+neon"))]
