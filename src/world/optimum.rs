@@ -18,7 +18,7 @@ use crate::task::{Context, ContextRows};
 
 /// Groups of rows at the most, and the rows that a group should have.
 const GROUPS: usize = 64;
-const GROUP_ROWS: usize = 16;
+const GROUP_ROWS: usize = 4;
 
 /// The optimum with rho known.
 #[derive(Debug, Clone)]
