@@ -131,7 +131,7 @@ impl Work {
 }
 
 fn reward_max_of(asked: Option<&Bound<PyAny>>, rewards: &[f64]) -> PyResult<f64> {
-    let largest = rewards.iter().copied().fold(0.0, f64::max);
+    let largest = cbwk_gpu::statistics::largest(rewards);
     let Some(asked) = asked else {
         return Ok(largest);
     };

@@ -49,6 +49,20 @@ pub fn evenly_spaced(count: usize, limit: usize) -> Vec<usize> {
     (0..limit).map(|i| i * (count - 1) / (limit - 1)).collect()
 }
 
+/// The largest of many numbers and 0, several at a time.
+pub fn largest(numbers: &[f64]) -> f64 {
+    const LANES: usize = 32;
+    let larger = |x: f64, y: f64| if y > x { y } else { x };
+    let (lanes, rest) = numbers.as_chunks::<LANES>();
+    let mut most = [0.0; LANES];
+    for numbers in lanes {
+        for (most, x) in most.iter_mut().zip(numbers) {
+            *most = larger(*most, *x);
+        }
+    }
+    most.iter().chain(rest).copied().fold(0.0, larger)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

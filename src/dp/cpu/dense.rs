@@ -22,6 +22,7 @@ use super::terms::{Gaps, Term, padded};
 use crate::dp::{
     Backend, BackendError, Precision, Problem, RawTable, StepContexts, WeightedEntries,
 };
+use crate::statistics::largest;
 
 /// Candidates in a step from which its chunks are spread over threads.
 const PARALLEL_FROM: usize = 1 << 18;
@@ -48,8 +49,7 @@ impl Backend for Dense {
 /// Algorithm 2 over all candidates.
 pub(super) fn solve(problem: &Problem, terms: Precision) -> Result<RawTable, BackendError> {
     if terms == Precision::F32 {
-        let gains = problem.coefficients.gain.iter().copied();
-        let largest = gains.fold(0.0, f64::max);
+        let largest = largest(&problem.coefficients.gain);
         let scale = problem.cap.unwrap_or(largest);
         // 32-bit floats must hold the rewards, with room for sums of them and for what is small beside r_max.
         if scale >= 1e-25 && scale.max(largest) <= 1e25 {

@@ -4,6 +4,7 @@ use super::super::WeightedEntries;
 use super::super::shared_contexts::SharedContexts;
 use super::ContextSample;
 use crate::error::Invalid;
+use crate::statistics::largest;
 use crate::task::{ApplicationSpec, TaskSpec};
 
 /// Rewards and costs of contexts, `actions` numbers of each context together.
@@ -78,7 +79,7 @@ impl ContextSample {
         sample.weighted = lists.iter().map(|list| list.weights.len()).sum();
         sample.lists = lists.into_iter().map(entries).collect();
         sample.list_of_step = list_of_step;
-        sample.largest_reward = rewards.iter().copied().fold(0.0, f64::max);
+        sample.largest_reward = largest(&rewards);
         sample.unit_cost = distinct_costs.iter().all(|cost| *cost == 1);
         sample.shared = SharedContexts::of_arrays(steps, rewards, cost_rows);
         sample.distinct_costs = distinct_costs;
