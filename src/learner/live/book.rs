@@ -24,6 +24,8 @@ pub struct Book {
     pub decisions: BTreeMap<Box<str>, Decision>,
     /// Units of the open episode that are free at a time: milliseconds since 1970, id.
     pub holds: BTreeSet<(u64, Box<str>)>,
+    /// For the page: units left before the last decision of each step of the open episode, as (step, units).
+    pub left: Vec<(usize, u32)>,
 }
 
 /// A decision.
@@ -85,6 +87,7 @@ impl Book {
         let number = self.episodes.len() as u32;
         self.names.insert(episode.name.as_str().into(), number);
         self.episodes.push(episode);
+        self.left.clear();
         self.open = true;
         self.due = false;
     }
@@ -99,6 +102,14 @@ impl Book {
             self.holds.extend(hold.map(|until| (until, id.into())));
         }
         self.decisions.insert(id.into(), decision);
+    }
+
+    /// Units before a decision; the last word of each step counts.
+    pub fn note_left(&mut self, step: usize, budget: u32) {
+        match self.left.last_mut() {
+            Some(last) if last.0 >= step => last.1 = budget,
+            _ => self.left.push((step, budget)),
+        }
     }
 
     /// An outcome was told.

@@ -70,8 +70,6 @@ pub struct Live {
     /// Whether the open episode is from before the start, and nothing was asked of it since.
     left_open: bool,
     view: view::Cache,
-    /// Units left after decisions of the open episode: step, units.
-    left: Vec<(usize, u32)>,
     snapshot_at: u64,
     now_ms: u64,
 }
@@ -160,7 +158,6 @@ impl Live {
             ..Episode::default()
         });
         self.left_open = false;
-        self.left.clear();
         Ok(begin_answer(&begin))
     }
 
@@ -215,7 +212,7 @@ impl Live {
             place,
             outcome: 0,
         };
-        self.note_left(step, budget);
+        self.book.note_left(step, budget);
         let width = offer.upper - offer.lower;
         self.book.decide(id, decision, width, decide.hold_until_ms);
         self.left_open = false;
@@ -289,14 +286,6 @@ impl Live {
             self.start_planning();
         }
         Ok(end)
-    }
-
-    /// For the page: the last word of each step.
-    fn note_left(&mut self, step: usize, budget: u32) {
-        match self.left.last_mut() {
-            Some(last) if last.0 >= step => last.1 = budget,
-            _ => self.left.push((step, budget)),
-        }
     }
 
     fn task_budget(&self) -> Option<u32> {

@@ -77,7 +77,6 @@ impl Live {
             book,
             left_open: false,
             view: view::Cache::default(),
-            left: Vec::new(),
             now_ms: super::engine::now_ms(),
         };
         live.replay(from, last_plan)?;
@@ -126,7 +125,6 @@ impl Live {
             "open" => {}
             "begin" => {
                 let begin: Begin = record::body(line)?;
-                self.left.clear();
                 learner.begin(begin.budget).map_err(wrong)?;
                 self.book.begin(Episode {
                     name: begin.episode,
@@ -148,7 +146,7 @@ impl Live {
                     place,
                     outcome: 0,
                 };
-                self.note_left(decide.step, decide.budget);
+                self.book.note_left(decide.step, decide.budget);
                 let width = decide.upper - decide.lower;
                 self.book
                     .decide(&decide.id, decision, width, decide.hold_until_ms);

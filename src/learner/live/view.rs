@@ -64,7 +64,7 @@ impl Live {
             "offers": of_plan(&self.view.offers),
             "path": path.map(|(_, v)| v.clone()),
             "steps": self.learner.as_ref().map(|l| l.task().horizon()),
-            "left": self.left,
+            "left": self.book.left,
         })
     }
 
