@@ -26,11 +26,20 @@ fn count(name: &str, default: usize) -> usize {
         .unwrap_or(default)
 }
 
-/// Killed at random moments under load: what was acknowledged is there, once, with the same answer; and what was decided is
-/// what a service that nobody disturbed decides.
 #[test]
 fn nothing_acknowledged_is_lost_by_a_kill() {
-    let kills = count("CBWK_KILLS", 100);
+    killed_under_load(count("CBWK_KILLS", 100), &[]);
+}
+
+/// Without sync, requests are answered by who takes them; the death of the program, unlike that of the machine, loses nothing.
+#[test]
+fn nothing_is_lost_by_a_kill_without_sync_either() {
+    killed_under_load(count("CBWK_KILLS", 100) / 5, &["--sync", "none"]);
+}
+
+/// Killed at random moments under load: what was acknowledged is there, once, with the same answer; and what was decided is
+/// what a service that nobody disturbed decides.
+fn killed_under_load(kills: usize, args: &[&str]) {
     let folder = tempdir().unwrap();
     let home = folder.path().join("shop");
     small_shop(&home);
@@ -39,7 +48,7 @@ fn nothing_acknowledged_is_lost_by_a_kill() {
     let mut open: Option<String> = None;
     let mut last: HashMap<String, (String, Value)> = HashMap::new();
     for kill in 0..=kills {
-        let mut http = Http::start(&home, &[]);
+        let mut http = Http::start(&home, args);
         let mut client = http.client();
         for (id, (body, answer)) in &last {
             let op = if id.ends_with(" told") {
