@@ -170,9 +170,12 @@ impl Ellipsoid {
     ) {
         let actions = action_values.len();
         self.for_each_action(features, action_values, |first, action, upper, lower| {
-            let places = (first * actions + action..).step_by(actions);
-            for ((place, upper), lower) in places.zip(upper).zip(lower) {
-                (ucb[place], lcb[place]) = (*upper, *lower);
+            let (ucb, lcb) = (&mut ucb[first * actions..], &mut lcb[first * actions..]);
+            for (row, upper) in ucb.chunks_exact_mut(actions).zip(upper) {
+                row[action] = *upper;
+            }
+            for (row, lower) in lcb.chunks_exact_mut(actions).zip(lower) {
+                row[action] = *lower;
             }
         });
     }
