@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use super::args::{BackendChoice, Format, MachineArgs, Precision, StrategyChoice, TableFormat};
+use super::args::{Format, TableFormat};
 use super::long_args::{MergeArgs, SlurmArgs, StatusArgs, VerifyArgs};
+use super::machine_args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use super::run::{explain, results_folder};
 use super::slurm::SlurmArray;
 use super::{machine, resources};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use super::colour;
+use super::machine_args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use cbwk_gpu::config::{Document, nearest_preset, preset};
 use cbwk_gpu::dp::cpu::{Cpu, Strategy};
 #[cfg(feature = "gpu")]

@@ -12,6 +12,7 @@ mod interrupt;
 mod long;
 mod long_args;
 mod machine;
+mod machine_args;
 mod plan;
 mod presets;
 mod progress;

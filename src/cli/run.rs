@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::args::{DurableArgs, MachineArgs, StrategyChoice};
+use super::args::DurableArgs;
 use super::failure::Ended;
 use super::interrupt::{Interrupt, Interrupted};
+use super::machine_args::{MachineArgs, StrategyChoice};
 use super::progress::StudyProgress;
 use super::{machine, resources};
 use cbwk_gpu::config::StudyFile;
