@@ -1,6 +1,7 @@
 //! Own data: logs of real episodes. A raw file becomes a task and a labeled log ([`Import`]); how raw columns become
 //! features is stored with the task ([`Encoding`]), so that whoever meets a customer later describes them alike.
 
+mod calendar;
 mod clock;
 mod encoding;
 pub mod evaluate;

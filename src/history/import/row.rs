@@ -7,7 +7,8 @@ use csv::StringRecord;
 use super::source::RawFile;
 use super::spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
 use crate::error::InputError;
-use crate::history::clock::{DateOrder, Moment};
+use crate::history::calendar::DateOrder;
+use crate::history::clock::Moment;
 use crate::history::raw::{self, Raw};
 
 /// Where the columns are.
