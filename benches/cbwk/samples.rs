@@ -99,8 +99,8 @@ fn one(
         });
         if let (Some(induction), Some(plain)) = (induction, plain) {
             let candidates = candidates_within_reach(&problem);
-            let pairs = coefficients.gain.len() as f64;
-            let bound = (candidates / roofline.fma_max).max(seconds_to_read(2.0 * pairs));
+            let pairs = coefficients.gain.len();
+            let bound = (candidates / roofline.fma_max).max(seconds_to_read(pairs));
             lines.push(format!(
                 "samples {id}: induction {:.2} ms, {:.2} of the plain loop; lower bound {:.2} ms, share {:.0}%",
                 1e3 * induction,
@@ -172,23 +172,24 @@ fn on_gpu(
     }
 }
 
-/// Seconds in which a core reads so many numbers, from the cache that holds them or from memory.
-fn seconds_to_read(numbers: f64) -> f64 {
-    let numbers = vec![1.0; numbers as usize];
+/// Seconds in which a core reads two tables of so many numbers side by side, from the cache that holds them or from memory.
+fn seconds_to_read(numbers: usize) -> f64 {
+    let (one, other) = (vec![1.0; numbers], vec![1.0; numbers]);
     let read = |_| {
         let start = Instant::now();
-        black_box(sum(black_box(&numbers)));
+        black_box(sum(black_box(&one), black_box(&other)));
         start.elapsed().as_secs_f64()
     };
-    (0..20).map(read).fold(f64::INFINITY, f64::min)
+    (0..100).map(read).fold(f64::INFINITY, f64::min)
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f", "x86_64+avx2", "aarch64+neon"))]
-fn sum(numbers: &[f64]) -> f64 {
-    let mut sums = [0.0; 64];
-    for chunk in numbers.as_chunks::<64>().0 {
-        for (sum, x) in sums.iter_mut().zip(chunk) {
-            *sum += x;
+fn sum(one: &[f64], other: &[f64]) -> f64 {
+    let mut sums = [0.0; 32];
+    let chunks = one.as_chunks::<32>().0.iter();
+    for (one, other) in chunks.zip(other.as_chunks::<32>().0) {
+        for ((sum, x), y) in sums.iter_mut().zip(one).zip(other) {
+            *sum += x + y;
         }
     }
     sums.iter().sum()

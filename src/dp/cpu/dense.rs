@@ -151,12 +151,8 @@ impl<'a, T: Term> Candidates<'a, T> {
         let in_pairs = self.common_cost_rows;
         let in_pairs = in_pairs.filter(|_| over_budgets::is_faster::<T>());
         T::add_up(entries.len(), sums, |range, sums| {
-            let contexts = Contexts {
-                gain: &self.gain,
-                lcb: &self.lcb,
-                entries: &entries[range.clone()],
-                weights: &weights[range],
-            };
+            let (entries, weights) = (&entries[range.clone()], &weights[range]);
+            let contexts = Contexts::some(&self.gain, &self.lcb, entries, weights);
             match in_pairs {
                 Some(rows) => over_budgets::add_gains(&contexts, gaps, rows, sums),
                 None => add_gains(self.costs, &contexts, gaps, sums),

@@ -29,16 +29,27 @@ pub(super) struct Contexts<'a, T> {
     pub entries: &'a [u32],
     /// Their weights.
     pub weights: &'a [f64],
+    /// Whether they are the first entries in order, each of weight 1, which then need not be read.
+    plain: bool,
 }
 
 impl<'a, T> Contexts<'a, T> {
-    /// So many contexts, each of weight 1, with the coefficients of no others.
-    pub fn all(contexts: usize, gain: &'a [T], lcb: &'a [T]) -> Self {
+    /// Some entries, each with its weight.
+    pub fn some(gain: &'a [T], lcb: &'a [T], entries: &'a [u32], weights: &'a [f64]) -> Self {
         Self {
             gain,
             lcb,
-            entries: &FIRST[..contexts],
-            weights: &ONES[..contexts],
+            entries,
+            weights,
+            plain: false,
+        }
+    }
+
+    /// The first contexts, each of weight 1.
+    pub fn all(contexts: usize, gain: &'a [T], lcb: &'a [T]) -> Self {
+        Self {
+            plain: true,
+            ..Self::some(gain, lcb, &FIRST[..contexts], &ONES[..contexts])
         }
     }
 
@@ -92,9 +103,76 @@ fn add_tiles<T: Term, const FUSED: bool, const WIDE: bool>(
             64.. => add_tile::<T, 64, FUSED>(contexts, gaps, rows, sums),
             32.. => add_tile::<T, 32, FUSED>(contexts, gaps, rows, sums),
             16.. => add_tile::<T, 16, FUSED>(contexts, gaps, rows, sums),
-            _ => add_tile::<T, 8, FUSED>(contexts, gaps, rows, sums),
+            _ => add_narrow_tile::<T, FUSED>(contexts, gaps, rows, sums),
         };
     }
+}
+
+/// Eight budgets and all contexts: a loop made for the number of actions where they are few, as it has little else to do.
+/// Returns the size of the tile.
+#[inline(always)]
+fn add_narrow_tile<T: Term, const FUSED: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    rows: (&[u32], usize),
+    sums: &mut [T],
+) -> usize {
+    match rows.0.len() {
+        2 => add_few_actions::<T, 2, FUSED>(contexts, gaps, rows, sums),
+        3 => add_few_actions::<T, 3, FUSED>(contexts, gaps, rows, sums),
+        4 => add_few_actions::<T, 4, FUSED>(contexts, gaps, rows, sums),
+        5 => add_few_actions::<T, 5, FUSED>(contexts, gaps, rows, sums),
+        6 => add_few_actions::<T, 6, FUSED>(contexts, gaps, rows, sums),
+        7 => add_few_actions::<T, 7, FUSED>(contexts, gaps, rows, sums),
+        8 => add_few_actions::<T, 8, FUSED>(contexts, gaps, rows, sums),
+        _ => return add_tile::<T, 8, FUSED>(contexts, gaps, rows, sums),
+    }
+    8
+}
+
+/// The inner loops with the gaps of all actions in registers.
+#[inline(always)]
+fn add_few_actions<T: Term, const ACTIONS: usize, const FUSED: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    (rows, width): (&[u32], usize),
+    sums: &mut [T],
+) {
+    let sums: &mut [T; 8] = (&mut sums[..8]).try_into().expect("tiles are whole");
+    let mut total = *sums;
+    let mut gap = [[T::zeroed(); 8]; ACTIONS];
+    for (gap, &row) in gap.iter_mut().zip(rows) {
+        gap.copy_from_slice(&gaps[row as usize * width..][..8]);
+    }
+    let gains = contexts.gain.as_chunks::<ACTIONS>().0;
+    let lcbs = contexts.lcb.as_chunks::<ACTIONS>().0;
+    let best_of = |gain: &[T; ACTIONS], lcb: &[T; ACTIONS]| {
+        let mut best = [T::zeroed(); 8];
+        for a in 0..ACTIONS {
+            for k in 0..8 {
+                best[k] = better::<T, FUSED>(best[k], gain[a], lcb[a], gap[a][k]);
+            }
+        }
+        best
+    };
+    if contexts.plain {
+        let all = ..contexts.entries.len();
+        for (gain, lcb) in gains[all].iter().zip(&lcbs[all]) {
+            let best = best_of(gain, lcb);
+            for k in 0..8 {
+                total[k] += best[k];
+            }
+        }
+    } else {
+        for (&entry, &weight) in contexts.entries.iter().zip(contexts.weights) {
+            let best = best_of(&gains[entry as usize], &lcbs[entry as usize]);
+            let weight = T::of(weight);
+            for k in 0..8 {
+                total[k] += weight * best[k];
+            }
+        }
+    }
+    *sums = total;
 }
 
 /// The inner loops: all contexts and actions, one tile of budgets. Returns the size of the tile.
