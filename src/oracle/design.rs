@@ -8,6 +8,9 @@ use super::LabeledData;
 /// Sums are made of this many partial sums, whatever the machine, so that the bits are the same on all of them.
 const LANES: usize = 8;
 
+/// The partial sums of one sum.
+type Lanes = [f64; LANES];
+
 /// Features phi_n and labels y_n of all observations, and the sums of them that only grow.
 #[derive(Debug, Clone)]
 pub(super) struct Design {
@@ -97,9 +100,7 @@ impl Design {
     /// phi_n.x for every observation.
     pub fn products(&self, x: &DVector<f64>) -> Vec<f64> {
         let mut sums = vec![0.0; self.len()];
-        for (column, x) in self.columns.iter().zip(x.iter()) {
-            add_scaled(&mut sums, column, *x);
-        }
+        add_scaled(&mut sums, &self.columns, x.as_slice());
         sums
     }
 
@@ -109,9 +110,8 @@ impl Design {
         let mut products = vec![0.0; self.len()];
         for i in 0..self.dimension() {
             products.fill(0.0);
-            for (j, column) in self.columns[..=i].iter().enumerate() {
-                add_scaled(&mut products, column, lower[(i, j)]);
-            }
+            let row: Vec<f64> = (0..=i).map(|j| lower[(i, j)]).collect();
+            add_scaled(&mut products, &self.columns[..=i], &row);
             add_squares(&mut squares, &products);
         }
         squares.iter_mut().for_each(|x| *x = x.sqrt());
@@ -132,25 +132,40 @@ impl Design {
 
     /// sum_n weight_n phi_n phi_n'.
     pub fn weighted_gram(&self, weights: &[f64]) -> DMatrix<f64> {
-        let d = self.dimension();
-        let mut gram = DMatrix::zeros(d, d);
-        let (mut weighted, mut sums) = (vec![0.0; self.len()], vec![0.0; d]);
-        for (i, x) in self.columns.iter().enumerate() {
-            products(x, weights, &mut weighted);
-            dots(&self.columns[..=i], &weighted, &mut sums);
-            for (j, &sum) in sums[..=i].iter().enumerate() {
-                gram[(i, j)] = sum;
-                gram[(j, i)] = sum;
-            }
+        match &self.columns[..] {
+            [a, b] => gram_of_few([a, b], weights),
+            [a, b, c] => gram_of_few([a, b, c], weights),
+            [a, b, c, d] => gram_of_few([a, b, c, d], weights),
+            columns => gram_row_by_row(columns, weights),
         }
-        gram
     }
 }
 
+/// Adds scale.column of every observation, four columns at a time.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn add_scaled(sums: &mut [f64], column: &[f64], scale: f64) {
-    for (sum, x) in sums.iter_mut().zip(column) {
-        *sum += scale * x;
+fn add_scaled(sums: &mut [f64], columns: &[Vec<f64>], scale: &[f64]) {
+    for (columns, scale) in columns.chunks(4).zip(scale.chunks(4)) {
+        match (columns, scale) {
+            ([a, b, c, d], &[s, t, u, v]) => add_scaled_of(sums, [a, b, c, d], [s, t, u, v]),
+            ([a, b, c], &[s, t, u]) => add_scaled_of(sums, [a, b, c], [s, t, u]),
+            ([a, b], &[s, t]) => add_scaled_of(sums, [a, b], [s, t]),
+            ([a], &[s]) => add_scaled_of(sums, [a], [s]),
+            _ => {}
+        }
+    }
+}
+
+#[inline(always)]
+fn add_scaled_of<const COLUMNS: usize>(
+    sums: &mut [f64],
+    columns: [&[f64]; COLUMNS],
+    scale: [f64; COLUMNS],
+) {
+    let columns = columns.map(|column| &column[..sums.len()]);
+    for (n, sum) in sums.iter_mut().enumerate() {
+        for (column, scale) in columns.iter().zip(scale) {
+            *sum += scale * column[n];
+        }
     }
 }
 
@@ -158,6 +173,75 @@ fn add_scaled(sums: &mut [f64], column: &[f64], scale: f64) {
 fn add_squares(sums: &mut [f64], values: &[f64]) {
     for (sum, x) in sums.iter_mut().zip(values) {
         *sum += x * x;
+    }
+}
+
+fn gram_row_by_row(columns: &[Vec<f64>], weights: &[f64]) -> DMatrix<f64> {
+    let mut gram = DMatrix::zeros(columns.len(), columns.len());
+    let (mut weighted, mut sums) = (vec![0.0; weights.len()], vec![0.0; columns.len()]);
+    for (i, x) in columns.iter().enumerate() {
+        products(x, weights, &mut weighted);
+        dots(&columns[..=i], &weighted, &mut sums);
+        for (j, &sum) in sums[..=i].iter().enumerate() {
+            gram[(i, j)] = sum;
+            gram[(j, i)] = sum;
+        }
+    }
+    gram
+}
+
+/// The same sums, bit by bit, in one pass with all of them in registers.
+fn gram_of_few<const D: usize>(columns: [&[f64]; D], weights: &[f64]) -> DMatrix<f64> {
+    let lanes = lower_triangle(columns, weights);
+    DMatrix::from_fn(D, D, |i, j| lanes[i.max(j)][i.min(j)].iter().sum())
+}
+
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn lower_triangle<const D: usize>(columns: [&[f64]; D], weights: &[f64]) -> [[Lanes; D]; D] {
+    let mut sums = [[[0.0; LANES]; D]; D];
+    let (weights, weights_rest) = weights.as_chunks::<LANES>();
+    let chunks = columns.map(|column| &column.as_chunks::<LANES>().0[..weights.len()]);
+    for (n, weights) in weights.iter().enumerate() {
+        add_outer(&mut sums, chunks.map(|chunks| &chunks[n]), weights);
+    }
+    // The last ones, with nothing behind them.
+    let mut last = [[0.0; LANES]; D];
+    for (last, column) in last.iter_mut().zip(columns) {
+        let rest = &column[weights.len() * LANES..][..weights_rest.len()];
+        last[..rest.len()].copy_from_slice(rest);
+    }
+    let mut weights = [0.0; LANES];
+    weights[..weights_rest.len()].copy_from_slice(weights_rest);
+    add_outer(&mut sums, last.each_ref(), &weights);
+    sums
+}
+
+/// Adds the lower triangle of weight phi phi', lane by lane. Its shape is one that compilers make vectors of.
+#[inline(always)]
+fn add_outer<const D: usize>(sums: &mut [[Lanes; D]; D], phi: [&Lanes; D], weights: &Lanes) {
+    for i in 0..D {
+        let weighted = times(phi[i], weights);
+        for j in 0..D {
+            if j <= i {
+                add_product(&mut sums[i][j], phi[j], &weighted);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn times(x: &Lanes, y: &Lanes) -> Lanes {
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        out[i] = x[i] * y[i];
+    }
+    out
+}
+
+#[inline(always)]
+fn add_product(sum: &mut Lanes, x: &Lanes, y: &Lanes) {
+    for i in 0..LANES {
+        sum[i] += x[i] * y[i];
     }
 }
 
@@ -189,9 +273,7 @@ fn dots_of<const COLUMNS: usize>(columns: [&[f64]; COLUMNS], y: &[f64]) -> [f64;
     let columns = columns.map(|column| column[..y.len()].as_chunks::<LANES>());
     for (n, y) in ys.iter().enumerate() {
         for (lanes, (xs, _)) in sums.iter_mut().zip(&columns) {
-            for i in 0..LANES {
-                lanes[i] += xs[n][i] * y[i];
-            }
+            add_product(lanes, &xs[n], y);
         }
     }
     for (lanes, (_, x_rest)) in sums.iter_mut().zip(&columns) {

@@ -5,8 +5,6 @@
 //! bonus inside f    f( clamp(phi.mu +- scale |phi|, -+ S |phi / sizes|_2) )
 //! ```
 
-mod upper;
-
 use nalgebra::{DMatrix, DVector};
 
 use super::Bounds;
@@ -196,6 +194,13 @@ impl Ellipsoid {
         });
     }
 
+    /// ucb of the action with value `a` alone.
+    pub fn upper_bounds(&self, features: &[f64], a: f64, ucb: &mut [f64]) {
+        self.for_each_action(features, &[a], |first, _, upper, _| {
+            ucb[first..first + upper.len()].copy_from_slice(upper);
+        });
+    }
+
     /// Hands over (first context, action, ucbs, lcbs) of some contexts after the other, action by action: square roots and
     /// f of many numbers at once.
     fn for_each_action(
@@ -208,11 +213,7 @@ impl Ellipsoid {
         let corner = self.v_inverse[(last, last)];
         let mut thetas = vec![[0.0; BULK]; last];
         for (bulk, features) in features.chunks(BULK * last).enumerate() {
-            for (i, theta) in features.chunks_exact(last).enumerate() {
-                for (feature, x) in thetas.iter_mut().zip(theta) {
-                    feature[i] = *x;
-                }
-            }
+            set_columns(features, &mut thetas);
             let (utility, square, cross) =
                 theta_parts(&thetas, self.mu.as_slice(), self.v_inverse.as_slice());
             let limit_squared = self.inside.as_ref().map(|bound| {
@@ -258,6 +259,32 @@ impl Ellipsoid {
             }),
             coupled: false,
         })
+    }
+}
+
+/// Puts the features of contexts, those of one together, into columns.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn set_columns(features: &[f64], columns: &mut [Many]) {
+    match columns {
+        [a] => a[..features.len()].copy_from_slice(features),
+        // Of known length: the compiler makes vectors of it.
+        [a, b] => {
+            for (([x, y], a), b) in features.as_chunks().0.iter().zip(a).zip(b) {
+                (*a, *b) = (*x, *y);
+            }
+        }
+        [a, b, c] => {
+            for ((([x, y, z], a), b), c) in features.as_chunks().0.iter().zip(a).zip(b).zip(c) {
+                (*a, *b, *c) = (*x, *y, *z);
+            }
+        }
+        columns => {
+            for (i, theta) in features.chunks_exact(columns.len()).enumerate() {
+                for (column, x) in columns.iter_mut().zip(theta) {
+                    column[i] = *x;
+                }
+            }
+        }
     }
 }
 
@@ -382,6 +409,16 @@ mod tests {
                         approx::assert_abs_diff_eq!(ucb[3 * i + a], bounds.ucb, epsilon = 1e-15);
                         approx::assert_abs_diff_eq!(lcb[3 * i + a], bounds.lcb, epsilon = 1e-15);
                     }
+                }
+                for (a, &value) in values.iter().enumerate() {
+                    let mut upper = vec![f64::NAN; contexts];
+                    fitted.upper_bounds(&features, value, &mut upper);
+                    assert!(
+                        upper
+                            .iter()
+                            .zip(ucb[a..].iter().step_by(3))
+                            .all(|(x, y)| x == y)
+                    );
                 }
             }
         }

@@ -176,7 +176,8 @@ fn differences(centers: &[f64], deviations: &[f64], more: &mut [f64], ratios: &m
         let xi = (m * m + s * s).sqrt();
         // 0 where both are 0.
         *more = s * s / (xi + m + f64::MIN_POSITIVE);
-        *ratio = (1.0 + exp_of_negative(-xi)) / (1.0 + exp_of_negative(-m));
+        let ((top, bottom), (m_top, m_bottom)) = (exp_of_negative(-xi), exp_of_negative(-m));
+        *ratio = ((top + bottom) * m_bottom) / ((m_top + m_bottom) * bottom);
     }
 }
 
@@ -241,7 +242,8 @@ fn growths(reach: &mut [f64], slopes: &[f64]) {
         for k in [11.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0] {
             series = (1.0 - series) * *t / k;
         }
-        let direct = 2.0 * (exp_of_negative(-*t) + *t - 1.0) / (*t * *t);
+        let (top, bottom) = exp_of_negative(-*t);
+        let direct = 2.0 * (top / bottom + *t - 1.0) / (*t * *t);
         *t = v * if *t < 0.1 { 1.0 - series } else { direct };
     }
 }
