@@ -146,26 +146,18 @@ fn add_few_actions<T: Term, const ACTIONS: usize, const FUSED: bool>(
     }
     let gains = contexts.gain.as_chunks::<ACTIONS>().0;
     let lcbs = contexts.lcb.as_chunks::<ACTIONS>().0;
-    let best_of = |gain: &[T; ACTIONS], lcb: &[T; ACTIONS]| {
-        let mut best = [T::zeroed(); 8];
-        for a in 0..ACTIONS {
-            for k in 0..8 {
-                best[k] = better::<T, FUSED>(best[k], gain[a], lcb[a], gap[a][k]);
-            }
-        }
-        best
-    };
     if contexts.plain {
         let all = ..contexts.entries.len();
         for (gain, lcb) in gains[all].iter().zip(&lcbs[all]) {
-            let best = best_of(gain, lcb);
+            let best = best_gains::<T, ACTIONS, FUSED>(gain, lcb, &gap);
             for k in 0..8 {
                 total[k] += best[k];
             }
         }
     } else {
         for (&entry, &weight) in contexts.entries.iter().zip(contexts.weights) {
-            let best = best_of(&gains[entry as usize], &lcbs[entry as usize]);
+            let (gain, lcb) = (&gains[entry as usize], &lcbs[entry as usize]);
+            let best = best_gains::<T, ACTIONS, FUSED>(gain, lcb, &gap);
             let weight = T::of(weight);
             for k in 0..8 {
                 total[k] += weight * best[k];
@@ -173,6 +165,21 @@ fn add_few_actions<T: Term, const ACTIONS: usize, const FUSED: bool>(
         }
     }
     *sums = total;
+}
+
+#[inline(always)]
+fn best_gains<T: Term, const ACTIONS: usize, const FUSED: bool>(
+    gain: &[T; ACTIONS],
+    lcb: &[T; ACTIONS],
+    gap: &[[T; 8]; ACTIONS],
+) -> [T; 8] {
+    let mut best = [T::zeroed(); 8];
+    for a in 0..ACTIONS {
+        for k in 0..8 {
+            best[k] = better::<T, FUSED>(best[k], gain[a], lcb[a], gap[a][k]);
+        }
+    }
+    best
 }
 
 /// The inner loops: all contexts and actions, one tile of budgets. Returns the size of the tile.
