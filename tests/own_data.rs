@@ -155,6 +155,34 @@ fn plans_say_what_they_are_made_of() {
     assert!(column(&optimistic, "lower")[0].parse::<f64>().unwrap() < lower[0]);
 }
 
+/// Tables go into a paper as they are: two of them apart, everything else a comment.
+#[test]
+fn a_fit_and_an_evaluation_come_as_markdown_and_latex() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    imported_shop(folder, "60");
+    let evaluate = ["evaluate", "shop", "--draws", "20", "--splits", "1"];
+    for (command, column) in [
+        (&["fit", "shop"][..], "log loss"),
+        (&evaluate, "doubly robust"),
+    ] {
+        let latex = cbwk_ok(folder, &[command, &["--format", "latex"]].concat());
+        assert!(latex.contains("\n\n\\begin{tabular}"), "{latex}");
+        let (mut tables, mut inside) = (0, false);
+        for line in latex.lines() {
+            inside |= line.starts_with("\\begin{tabular}");
+            assert!(inside || line.is_empty() || line.starts_with('%'), "{line}");
+            if line == "\\end{tabular}" {
+                (tables, inside) = (tables + 1, false);
+            }
+        }
+        assert!(tables == 2 && latex.contains(column), "{latex}");
+        let markdown = cbwk_ok(folder, &[command, &["--format", "markdown"]].concat());
+        assert_eq!(markdown.matches("| --- |").count(), 2, "{markdown}");
+        assert!(markdown.contains(&format!("| {column} |")), "{markdown}");
+    }
+}
+
 #[test]
 fn threads_do_not_change_the_answers() {
     let folder = tempdir().unwrap();

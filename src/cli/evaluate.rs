@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::args::Format;
+use super::args::TableFormat;
 use super::machine;
 use super::task_args::EvaluateArgs;
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::history::evaluate::{PolicyName, Question, Resampling, evaluate as run};
+use cbwk_gpu::report::own_data::evaluation_tables;
 
 /// Runs the command.
 pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
@@ -62,10 +63,13 @@ pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
         },
     })?;
     let mut out = std::io::stdout().lock();
-    match args.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&evaluation)?)?,
-        Format::Table => write!(out, "{}", evaluation.text(folder.file.application.noun()))?,
+    if args.format == TableFormat::Json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&evaluation)?)?;
+        return Ok(());
     }
+    let noun = folder.file.application.noun();
+    let text = evaluation_tables(&evaluation, noun, args.format.style());
+    out.write_all(text.as_bytes())?;
     Ok(())
 }
 

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use super::args::Format;
+use super::args::TableFormat;
 use super::machine;
 use super::progress::Clock;
 use super::task_args::FitArgs;
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::history::fit::FitSettings;
-use cbwk_gpu::report::own_data::fit_page;
+use cbwk_gpu::report::own_data::{fit_page, fit_tables};
 use cbwk_gpu::results::write_whole;
 
 /// Runs the command.
@@ -25,16 +25,16 @@ pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
     let page = fit_page(&folder.name(), &fitted.file);
     write_whole(&folder.place("fit.html"), page.as_bytes())?;
     let mut out = std::io::stdout().lock();
-    match args.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&fitted.file)?)?,
-        Format::Table => {
-            write!(out, "{}", fitted.file.text())?;
-            writeln!(
-                out,
-                "\nmodel.json, study.toml and fit.html in {}",
-                args.folder.display()
-            )?;
-        }
+    if args.format == TableFormat::Json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&fitted.file)?)?;
+        return Ok(());
     }
+    let style = args.format.style();
+    let files = format!(
+        "\nmodel.json, study.toml and fit.html in {}",
+        args.folder.display()
+    );
+    write!(out, "{}", fit_tables(&fitted.file, style))?;
+    write!(out, "{}", style.prose(&files))?;
     Ok(())
 }

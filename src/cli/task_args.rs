@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::Format;
+use super::args::{Format, TableFormat};
 use cbwk_gpu::history::evaluate::PolicyName;
 use cbwk_gpu::history::{POOLED_BELOW, parse_time};
 use cbwk_gpu::task::HORIZON_LIMIT;
@@ -90,8 +90,8 @@ pub struct FitArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
 }
 
 /// Arguments of `plan`.
@@ -148,8 +148,8 @@ pub struct EvaluateArgs {
     #[arg(long)]
     pub quiet: bool,
     /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
 }
 
 fn policy_name(text: &str) -> Result<PolicyName, String> {

@@ -6,7 +6,6 @@ mod by_search;
 mod curve;
 mod doubly_robust;
 mod propensity;
-mod text;
 mod usage;
 mod worlds;
 

@@ -9,7 +9,6 @@ mod intervals;
 mod kernel;
 mod logistic;
 mod model;
-mod text;
 mod warnings;
 
 use std::sync::Arc;

@@ -1,4 +1,7 @@
-//! The pages of a task folder, `fit.html` and `plan.html`: each needs nothing but itself.
+//! What is shown of a task folder: tables, and the pages `fit.html` and `plan.html`, each of which needs nothing but itself.
+
+mod evaluation_table;
+mod fit_table;
 
 use serde_json::{Value, json};
 
@@ -8,6 +11,9 @@ use super::html::{ELEMENTS, STYLE, THEME};
 use super::plot::{COLOURS, DASHES};
 use crate::history::fit::ModelFile;
 use crate::history::plan::PlanView;
+
+pub use evaluation_table::evaluation_tables;
+pub use fit_table::fit_tables;
 
 const MAIN: &str = "<noscript><p class=\"note\">This page needs JavaScript; its numbers are in the files beside it.</p></noscript>\n";
 pub(super) const OWN_STYLE: &str = include_str!("own_data.css");
@@ -44,4 +50,9 @@ fn page(title: &str, footer: &str, script: &str, mut data: Value) -> String {
         scripts: &[ELEMENTS, THEME, MARKS, script],
     };
     page.text()
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
 }

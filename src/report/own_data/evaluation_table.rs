@@ -1,0 +1,110 @@
+//! An evaluation in tables.
+
+use std::fmt::Write;
+
+use super::percent;
+use crate::history::count;
+use crate::history::evaluate::Evaluation;
+use crate::report::style::{Style, Table};
+
+/// Percent by which a world, in which steps are independent and probabilities come from a model, may well differ from the
+/// log it was made from, whatever is offered.
+const LIKENESS: f64 = 0.5;
+
+/// The rewards that were compared and the support of every action; `action` is what an action is called.
+pub fn evaluation_tables(evaluation: &Evaluation, action: &str, style: Style) -> String {
+    let headline = format!(
+        "reward per episode, in the unit of the log ({} episodes, {} arrivals; {} splits, {} draws)\n\n",
+        count(evaluation.episodes),
+        count(evaluation.arrivals),
+        evaluation.splits,
+        evaluation.draws
+    );
+    let finding = format!(
+        "\n{}\nthe log itself earned {:.4} (standard error {:.4}); in the world it was made from the plan expects {:.4}",
+        verdict(evaluation),
+        evaluation.logged,
+        evaluation.logged_error,
+        evaluation.own_expectation
+    );
+    let mut warnings = String::new();
+    for warning in &evaluation.warnings {
+        let _ = writeln!(warnings, "warning: {warning}");
+    }
+    let mut text = style.prose(&headline);
+    text += &rewards(evaluation).text(style);
+    text += &style.prose(&finding);
+    text.push('\n');
+    text += &support(evaluation, action).text(style);
+    text += &style.prose(&warnings);
+    text
+}
+
+fn rewards(evaluation: &Evaluation) -> Table {
+    let mut table = Table::new(["policy", "mean", "95% interval"]);
+    for row in [
+        &evaluation.policy,
+        &evaluation.against,
+        &evaluation.difference,
+    ] {
+        table.push([
+            row.policy.clone(),
+            format!("{:.4}", row.reward),
+            format!("{:.4} to {:.4}", row.lower, row.upper),
+        ]);
+    }
+    table
+}
+
+fn verdict(evaluation: &Evaluation) -> String {
+    let Evaluation {
+        policy,
+        against,
+        difference,
+        ..
+    } = evaluation;
+    let against_the_log = [policy, against].iter().any(|r| r.policy == "logged");
+    let share = 100.0 * difference.reward / against.reward.abs().max(f64::MIN_POSITIVE);
+    let verdict = match (difference.lower > 0.0, difference.upper < 0.0) {
+        _ if against_the_log && share.abs() < LIKENESS => {
+            "no more than a world of a log may differ from the log".into()
+        }
+        (true, _) => format!("{} earns more than {}", policy.policy, against.policy),
+        (_, true) => format!("{} earns less than {}", policy.policy, against.policy),
+        _ => "the log cannot tell which earns more".into(),
+    };
+    format!("{share:+.1}%: {verdict}")
+}
+
+fn support(evaluation: &Evaluation, action: &str) -> Table {
+    let any_objection = evaluation.actions.iter().any(|a| a.objection.is_some());
+    let mut header = vec![
+        action,
+        "offers",
+        "of plan's",
+        "model",
+        "doubly robust",
+        "counting",
+    ];
+    if any_objection {
+        header.push("");
+    }
+    let mut table = Table::new(header);
+    for a in &evaluation.actions {
+        let (robust, error) = (percent(a.robust), percent(2.0 * a.standard_error));
+        let mut row = vec![
+            a.value.to_string(),
+            count(a.offers),
+            percent(a.plan_share),
+            percent(a.model),
+            format!("{robust} +- {error}"),
+            format!("{:.0}", a.effective_offers),
+        ];
+        if any_objection {
+            let supported = a.objection.is_none();
+            row.push(if supported { "" } else { "not supported" }.into());
+        }
+        table.push(row);
+    }
+    table
+}
