@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{cbwk, cbwk_ok};
+use serde_json::Value;
 use tempfile::tempdir;
 
 /// Both policies that can be random have streams of their own, the second at place 3.
@@ -74,6 +75,22 @@ fn a_policy_that_no_swept_key_touches_runs_once_with_the_same_results() {
         let (learner, whole) = (["mimic-opt-dp"], read(&plain, name));
         assert_eq!(lines_of(&point, &learner), lines_of(&whole, &learner));
     }
+    // Learners are held against the clairvoyant of the other folder, as if it had run beside them.
+    let own: Value = serde_json::from_str(&read(&plain, "run.json")).unwrap();
+    let wanted = &own["policies"][0];
+    let mut lines = csv::Reader::from_reader(overview.as_bytes());
+    let header = lines.headers().unwrap().clone();
+    let first = lines.records().next().unwrap().unwrap();
+    let cell = |name: &str| &first[header.iter().position(|h| h == name).unwrap()];
+    assert_eq!(
+        (cell("policy"), cell("reference")),
+        ("mimic-opt-dp", "clairvoyant")
+    );
+    for name in ["paired_difference", "paired_standard_error"] {
+        let found: f64 = cell(name).parse().unwrap();
+        approx::assert_abs_diff_eq!(found, wanted[name].as_f64().unwrap(), epsilon = 1e-9);
+    }
+    assert!(table.contains("over clairvoyant"), "{table}");
     // Its study gives the same bytes again although it lacks the policy before.
     let again = [
         "simulate",
@@ -189,8 +206,7 @@ fn a_sweep_tells_opt_and_the_differences_to_the_reference() {
     );
     assert!(table.contains("over clairvoyant"), "{table}");
     let overview = read(folder.path(), "o/overview.csv");
-    let run: serde_json::Value =
-        serde_json::from_str(&read(folder.path(), "o/value=1/run.json")).unwrap();
+    let run: Value = serde_json::from_str(&read(folder.path(), "o/value=1/run.json")).unwrap();
     let opt = run["opt_per_episode"].to_string();
     let first = overview.lines().nth(1).unwrap();
     assert!(first.contains(&format!(",{opt},")), "{opt}: {first}");

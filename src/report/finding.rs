@@ -25,7 +25,7 @@ pub fn finding(results: impl Iterator<Item = PointResult>) -> String {
         "{} earns {} of opt and ends with the lowest regret, {}",
         best.policy,
         share(best),
-        with_band(Some(regret), 1)
+        band(regret)
     );
     if let Some((next, other)) = ranked.get(1) {
         let apart = if other.lower() > regret.upper() {
@@ -33,11 +33,7 @@ pub fn finding(results: impl Iterator<Item = PointResult>) -> String {
         } else {
             "within the errors of"
         };
-        text += &format!(
-            ", {apart} {} of {}",
-            with_band(Some(*other), 1),
-            next.policy
-        );
+        text += &format!(", {apart} {} of {}", band(*other), next.policy);
     }
     let is_reference = best.policy.rsplit('/').next() == Some(&best.reference);
     if let Some(paired) = best.paired().filter(|_| !is_reference) {
@@ -46,7 +42,7 @@ pub fn finding(results: impl Iterator<Item = PointResult>) -> String {
             mean: paired.mean.abs(),
             ..paired
         };
-        let size = with_band(Some(size), 1);
+        let size = band(size);
         text += &match paired.lower() > 0.0 || paired.upper() < 0.0 {
             true => format!("; that is {size} {side} {}", best.reference),
             false => format!("; {} is not told apart from it ({size})", best.reference),
@@ -56,6 +52,11 @@ pub fn finding(results: impl Iterator<Item = PointResult>) -> String {
         text += &format!(", with {} of what could be earned lost", lost(best));
     }
     text + "."
+}
+
+/// A mean with its band, as pages write it.
+pub(super) fn band(value: MeanAndError) -> String {
+    with_band(Some(value), 1).replace("+-", "±")
 }
 
 fn lost(result: &PointResult) -> String {
@@ -88,12 +89,12 @@ mod tests {
         ];
         assert_eq!(
             finding(all.into_iter()),
-            "b earns 90.0% of opt and ends with the lowest regret, 20.0 +- 6.0, within the errors of 30.0 +- 6.0 of a; that \
-             is 21.0 +- 3.0 above clairvoyant."
+            "b earns 90.0% of opt and ends with the lowest regret, 20.0 ± 6.0, within the errors of 30.0 ± 6.0 of a; that \
+             is 21.0 ± 3.0 above clairvoyant."
         );
         let level = finding([result("a", 3.0, 2.0)].into_iter());
         assert!(
-            level.ends_with("; clairvoyant is not told apart from it (2.0 +- 3.0)."),
+            level.ends_with("; clairvoyant is not told apart from it (2.0 ± 3.0)."),
             "{level}"
         );
         assert_eq!(finding(std::iter::empty()), "There is nothing to compare.");

@@ -73,9 +73,12 @@ const PANELS: usize = 24;
 
 /// `overview.svg`: final regret along one swept key, a small chart for every combination of the other keys.
 pub fn picture(title: &str, overview: &Overview) -> String {
-    let charts = charts(title, overview);
-    match charts.as_slice() {
-        [chart] => chart.svg(),
+    let mut charts = charts(title, overview);
+    match charts.as_mut_slice() {
+        [chart] => {
+            chart.y = AxisName::linear("final regret (mean, band of 3 standard errors)");
+            chart.svg()
+        }
         charts if charts.len() <= PANELS => small_multiples(title, charts),
         charts => {
             let title = format!("{title} (the first {PANELS} of {})", charts.len());
@@ -109,14 +112,10 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     for panel in panels(overview, &others) {
         let name = named_values(overview, &others, &panel);
-        let y = match name.is_empty() {
-            true => "final regret (mean, band of 3 standard errors)",
-            false => "final regret",
-        };
         let mut chart = Chart {
             title: if name.is_empty() { title.into() } else { name },
             x: x.clone(),
-            y: AxisName::linear(y),
+            y: AxisName::linear("final regret"),
             series: Vec::new(),
         };
         let rows = overview.rows.iter();

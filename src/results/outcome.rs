@@ -116,6 +116,7 @@ fn policy_results(policy: PolicyOutcome) -> PolicyResults {
             share_of_opt: known(regret.share_of_opt),
             final_regret: last.and_then(|x| known(x.mean)),
             standard_error: last.and_then(|x| known(x.standard_error)),
+            final_regrets: regret.finals,
             expected_regret: regret.expected.and_then(|x| known(x.mean)),
             expected_standard_error: regret.expected.and_then(|x| known(x.standard_error)),
             slope: regret.slope.and_then(|x| known(x.mean)),

@@ -103,6 +103,19 @@ impl PointResult {
         })
     }
 
+    /// The same, held against a policy of another point.
+    pub(super) fn compared(self, run: &PolicyRun, reference: &PolicyRun) -> Self {
+        let difference = run.excess_over(reference);
+        Self {
+            reference: reference.name.clone(),
+            paired_difference: difference.map(|x| x.mean).filter(|x| x.is_finite()),
+            paired_standard_error: difference
+                .map(|x| x.standard_error)
+                .filter(|x| x.is_finite()),
+            ..self
+        }
+    }
+
     /// The expected regret, where there is one.
     pub fn expected(&self) -> Option<MeanAndError> {
         with_error(self.expected_regret, self.expected_standard_error)

@@ -141,7 +141,10 @@ pub struct PolicyRun {
     pub final_regret: Option<f64>,
     /// Its standard error.
     pub standard_error: Option<f64>,
-    /// The same with exact expected rewards of the plans, where these are known.
+    /// The regret after the last episode, replication by replication.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub final_regrets: Vec<f64>,
+    /// The final regret with exact expected rewards of the plans, where these are known.
     pub expected_regret: Option<f64>,
     /// Its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,6 +197,14 @@ impl PolicyRun {
     /// The slope, where there is one.
     pub fn slope(&self) -> Option<MeanAndError> {
         with_error(self.slope, self.slope_standard_error)
+    }
+
+    /// Final regret minus that of another policy that met the same contexts and luck, replication by replication.
+    pub fn excess_over(&self, other: &Self) -> Option<MeanAndError> {
+        let (own, other) = (&self.final_regrets, &other.final_regrets);
+        let comparable = !own.is_empty() && own.len() == other.len();
+        let pairs = own.iter().zip(other).map(|(x, y)| x - y);
+        comparable.then(|| MeanAndError::of(&pairs.collect::<Vec<_>>()))
     }
 }
 
@@ -313,6 +324,7 @@ mod tests {
                 share_of_opt: None,
                 final_regret: Some(1.0),
                 standard_error: None,
+                final_regrets: vec![1.0, 2.5],
                 expected_regret: None,
                 expected_standard_error: None,
                 slope: Some(2.0 / 3.0),

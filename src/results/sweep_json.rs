@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::run_json::Run;
+use super::run_json::{PolicyRun, Run};
 use super::{Overview, OverviewRow, PointResult};
 use crate::error::InputError;
 
@@ -80,11 +80,20 @@ impl SweepIndex {
 
     /// The sweep at a glance; `runs` are those of the points, in their order.
     pub fn overview(&self, runs: &[Run]) -> Overview {
-        let rows = self.points.iter().zip(runs).flat_map(|(point, run)| {
-            PointResult::all(run).map(|result| OverviewRow {
+        let points = self.points.iter().zip(runs);
+        let rows = points.clone().flat_map(|(point, run)| {
+            let elsewhere = points.clone().find_map(|(other, its_run)| {
+                let reference = reference_for(run, its_run);
+                reference.filter(|_| other.serves(point))
+            });
+            let results = PointResult::all(run).zip(&run.policies);
+            results.map(move |(result, policy)| OverviewRow {
                 point: point.label.clone(),
                 values: point.values.clone(),
-                result,
+                result: match elsewhere {
+                    Some(reference) => result.compared(policy, reference),
+                    None => result,
+                },
             })
         });
         Overview {
@@ -92,4 +101,24 @@ impl SweepIndex {
             rows: rows.collect(),
         }
     }
+}
+
+impl SweptPoint {
+    /// Whether its policies are those of another point as well: no key touches them that has another value there.
+    fn serves(&self, other: &Self) -> bool {
+        let values = self.values.iter().zip(&other.values);
+        self != other && { values }.all(|(own, its)| own.is_empty() || own == its)
+    }
+}
+
+/// The policy of another run that a run without it is held against: the one that was asked for, or the clairvoyant. The first
+/// policy, which stands in where there is neither, serves runs that have nobody to compare with.
+fn reference_for<'r>(run: &Run, other: &'r Run) -> Option<&'r PolicyRun> {
+    let name = other.reference.as_ref()?;
+    let named = |policy: &&PolicyRun| policy.name == *name;
+    let stands_in = name != "clairvoyant" && other.policies.first().is_some_and(|p| named(&p));
+    if run.policies.iter().any(|p| named(&p)) || run.reference.is_some() && stands_in {
+        return None;
+    }
+    other.policies.iter().find(named)
 }

@@ -7,11 +7,11 @@ use serde_json::json;
 use super::page::{Page, escape, filled};
 use super::{ELEMENTS, STYLE, THEME, painted};
 use crate::error::InputError;
+use crate::report::finding::band;
 use crate::report::overview::{charts, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
-use crate::report::style::fixed;
 use crate::results::{Overview, OverviewRow, Results};
-use crate::statistics::BAND;
+use crate::statistics::{BAND, MeanAndError};
 
 const MAIN: &str = include_str!("sweep.html");
 const SCRIPT: &str = include_str!("sweep.js");
@@ -119,18 +119,23 @@ impl SweepReport {
         };
         let policy = &first.result.policy;
         let rows = self.overview.rows.iter();
-        let mut known: Vec<(f64, &str)> = rows
+        let mut known: Vec<(MeanAndError, &str)> = rows
             .filter(|row| row.result.policy == *policy)
-            .filter_map(|row| Some((row.result.final_regret?, row.point.as_str())))
+            .filter_map(|row| Some((row.result.regret()?, row.point.as_str())))
             .collect();
-        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        known.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
         match (known.first(), known.last()) {
             (Some(low), Some(high)) => format!(
-                "The final regret of {policy} is lowest at {} ({}) and highest at {} ({}).",
+                "The final regret of {policy} is lowest at {} ({}) and highest at {} ({}){}.",
                 low.1,
-                fixed(low.0, 1),
+                band(low.0),
                 high.1,
-                fixed(high.0, 1)
+                band(high.0),
+                if low.0.upper() < high.0.lower() {
+                    ""
+                } else {
+                    "; these bands overlap"
+                }
             ),
             _ => format!("{policy} has no final regret at any point."),
         }

@@ -23,10 +23,10 @@ function acceptance() {
       ]);
     },
   });
-  part.append(table(`Acceptance by ${action}`, [action, "Offers", "Accepted", "95% interval", "Model", ""],
+  part.append(table(`Acceptance by ${action}`, [action[0].toUpperCase() + action.slice(1), "Offers", "Accepted", "95% interval", "Model", ""],
     actions.map((a) => ({
       mark: a.thin ? "thin" : null,
-      cells: [String(a.value), String(a.offers), exactShare(a.observed), `${exactShare(a.lower)} to ${exactShare(a.upper)}`,
+      cells: [String(a.value), a.offers.toLocaleString("en"), exactShare(a.observed), `${exactShare(a.lower)} to ${exactShare(a.upper)}`,
         exactShare(a.predicted), a.thin ? "too few to plan with" : ""],
     }))));
 }
@@ -57,7 +57,7 @@ function candidates() {
   const row = (c) => ({
     mark: c.chosen ? "chosen" : null,
     cells: [c.title + (c.chosen ? " (taken)" : ""), String(c.parameters), c.log_loss.toFixed(5),
-      c.behind > 0 ? `${c.behind.toFixed(5)} ± ${c.behind_error.toFixed(5)}` : "best", c.brier.toFixed(4)],
+      c.behind > 0 ? `${c.behind.toFixed(5)} (${c.behind_error.toFixed(5)})` : "best", c.brier.toFixed(4)],
   });
   part.append(
     table("Candidates", ["Candidate", "Parameters", "Log loss", "Behind the best (s.e.)", "Brier"],
