@@ -10,7 +10,7 @@ use crate::error::InputError;
 use crate::report::finding::band;
 use crate::report::overview::{charts, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
-use crate::results::{Overview, OverviewRow, Results};
+use crate::results::{Overview, OverviewRow, Results, SweepIndex};
 use crate::statistics::{BAND, MeanAndError};
 
 const MAIN: &str = include_str!("sweep.html");
@@ -37,8 +37,9 @@ impl SweepReport {
         let points = names.iter().map(read);
         let points: Vec<(String, Results)> = points.collect::<Result<_, InputError>>()?;
         let name = points.first().map_or("", |(_, run)| &run.study.name);
+        let title = SweepIndex::read(folder)?.map(|index| index.title);
         Ok(Self {
-            title: format!("{name}: {} points", points.len()),
+            title: title.unwrap_or_else(|| format!("{name}: {} points", points.len())),
             overview,
             points,
         })
