@@ -199,6 +199,11 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// A number of things: `1 thread`, `2 threads`.
+pub fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// A mean and the half-width of its band in two cells.
 pub fn band_cells(value: Option<MeanAndError>, decimals: usize) -> [String; 2] {
     let known = value.unwrap_or(MeanAndError {

@@ -1,6 +1,6 @@
 //! Tables for people.
 
-use super::style::{Style, Table, band_cells, fixed, with_band};
+use super::style::{Style, Table, band_cells, counted, fixed, with_band};
 use crate::results::{OptimumByBudget, PointResult, Results, Run};
 use crate::statistics::evenly_spaced;
 
@@ -13,15 +13,15 @@ pub fn study(results: &Results, style: Style) -> String {
     let adapter = run.adapter.as_ref();
     let adapter = adapter.map_or(String::new(), |name| format!(" on {name}"));
     let headline = format!(
-        "{}: T = {} episodes, H = {} steps, {} replications, seed {}, {} {}{adapter}, {} threads\n{}\n\n",
+        "{}: T = {}, H = {}, {}, seed {}, {} {}{adapter}, {}\n{}\n\n",
         results.study.name,
-        run.episodes,
-        run.horizon,
-        run.replications,
+        counted(run.episodes, "episode"),
+        counted(run.horizon, "step"),
+        counted(run.replications, "replication"),
         run.seed,
         run.backend,
         run.precision,
-        run.threads,
+        counted(run.threads, "thread"),
         optimum_line(run),
     );
     let policies: Vec<PointResult> = PointResult::all(run).collect();

@@ -11,9 +11,13 @@ const days = section("days", "Days", null, el("div", { class: "pair" }, el("div"
 const plan = section("plan", "What the plan offers", "Mean offer over some of the customers seen so far, by step and units left.", el("div", { id: "offers" }));
 const list = section("list", "Last days", null, el("div", { id: "table" }));
 
-const line = (points, place, i) => {
-  const at = points.filter(([, y]) => y !== null).map(([x, y]) => `${place.x(x).toFixed(1)} ${place.y(y).toFixed(1)}`);
-  if (at.length === 0) return [];
+const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+const line = ({ name, points }, place, i) => {
+  const known = points.filter(([, y]) => y !== null);
+  // A line of one point cannot be seen.
+  if (known.length < 2) return known.flatMap(([x, y]) => dot(place, x, y, null, null, colourOf(i), `${name}: ${y}`));
+  const at = known.map(([x, y]) => `${place.x(x).toFixed(1)} ${place.y(y).toFixed(1)}`);
   const path = shape("path", { class: "line", fill: "none", d: `M${at.join("L")}`, "stroke-dasharray": dashOf(i) });
   path.style.stroke = colourOf(i);
   return [path];
@@ -25,7 +29,7 @@ const most = (values, least) => Math.max(least, ...values.filter((v) => v !== nu
 function lines(id, label, x, y, series) {
   const host = byId(id);
   host.replaceChildren();
-  picture(host, { label, x, y, marks: (place) => series.flatMap((s, i) => line(s.points, place, i)) });
+  picture(host, { label, x, y, marks: (place) => series.flatMap((s, i) => line(s, place, i)) });
   host.append(legend(...series.map((s, i) => [s.name, colourOf(i), false])));
 }
 
@@ -103,7 +107,7 @@ async function refresh() {
     if (!answer.ok) throw new Error(answer.status === 401 ? "a token is needed: open this page as /#token=TOKEN" : `status ${answer.status}`);
     const text = await answer.text();
     const view = JSON.parse(text);
-    said.textContent = `${view.state.episodes} episodes, ${view.state.decisions} decisions; plan ${view.state.plan}${view.state.planning ? ", the next is being made" : ""}`;
+    said.textContent = `${counted(view.state.episodes, "episode")}, ${counted(view.state.decisions, "decision")}; plan ${view.state.plan}${view.state.planning ? ", the next is being made" : ""}`;
     if (text !== drawn) {
       drawn = text;
       drawToday(view);
