@@ -116,7 +116,9 @@ fn policy_results(policy: PolicyOutcome) -> PolicyResults {
             share_of_opt: known(regret.share_of_opt),
             final_regret: last.and_then(|x| known(x.mean)),
             standard_error: last.and_then(|x| known(x.standard_error)),
-            final_regrets: regret.finals,
+            final_regrets: Some(regret.finals)
+                .filter(|finals| finals.iter().all(|x| x.is_finite()))
+                .unwrap_or_default(),
             expected_regret: regret.expected.and_then(|x| known(x.mean)),
             expected_standard_error: regret.expected.and_then(|x| known(x.standard_error)),
             slope: regret.slope.and_then(|x| known(x.mean)),

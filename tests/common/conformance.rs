@@ -418,7 +418,7 @@ fn shapes() -> Vec<Shape> {
         shapes.push((60, 5, 2, 4, budget));
         shapes.push((70, 5, 2, 1, budget));
     }
-    for actions in [1, 2, 3, 4, 5, 8, 13, 16, 31] {
+    for actions in [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31] {
         shapes.push((4, 11, actions, 4, 12));
         shapes.push((4, 11, actions, 1, 5));
     }

@@ -7,13 +7,14 @@ use super::singles::{Chunk, LANES};
 /// One number for each context of a vector.
 type Lanes = [f64; LANES];
 
-/// Adds the gains of a chunk's contexts to `sums`, budget by budget. The gaps of an action begin at its place in `gaps`.
+/// Adds the gains of a chunk's contexts to `sums`, budget by budget. `rows` has the row of gaps of each action, and the
+/// length of rows.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq+fma",
     "x86_64+avx2+fma",
     "aarch64+neon"
 ))]
-pub(super) fn add_gains(chunk: &Chunk, gaps: &[f64], rows: &[usize], sums: &mut [f64]) {
+pub(super) fn add_gains(chunk: &Chunk, gaps: &[f64], rows: (&[u32], usize), sums: &mut [f64]) {
     // Without the instruction, fused arithmetic would be a slow call.
     if multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
         add_tiles::<true>(chunk, gaps, rows, sums);
@@ -23,7 +24,12 @@ pub(super) fn add_gains(chunk: &Chunk, gaps: &[f64], rows: &[usize], sums: &mut 
 }
 
 #[inline(always)]
-fn add_tiles<const FUSED: bool>(chunk: &Chunk, gaps: &[f64], rows: &[usize], sums: &mut [f64]) {
+fn add_tiles<const FUSED: bool>(
+    chunk: &Chunk,
+    gaps: &[f64],
+    rows: (&[u32], usize),
+    sums: &mut [f64],
+) {
     // Nothing can be bought with a budget of 0.
     let mut budget = 1;
     while budget < sums.len() {
@@ -41,7 +47,7 @@ fn add_tiles<const FUSED: bool>(chunk: &Chunk, gaps: &[f64], rows: &[usize], sum
 fn add_tile<const BUDGETS: usize, const FUSED: bool>(
     chunk: &Chunk,
     gaps: &[f64],
-    rows: &[usize],
+    (rows, width): (&[u32], usize),
     sums: &mut [f64],
 ) -> usize {
     let apart = chunk.apart();
@@ -53,7 +59,8 @@ fn add_tile<const BUDGETS: usize, const FUSED: bool>(
         for &row in rows {
             let gain: &Lanes = gains[place..place + LANES].try_into().expect("whole");
             let lcb: &Lanes = lcbs[place..place + LANES].try_into().expect("whole");
-            let gap: &[f64; BUDGETS] = gaps[row..row + BUDGETS].try_into().expect("whole");
+            let gaps = &gaps[row as usize * width..][..BUDGETS];
+            let gap: &[f64; BUDGETS] = gaps.try_into().expect("whole");
             for (best, &gap) in best.iter_mut().zip(gap) {
                 for lane in 0..LANES {
                     best[lane] = better::<f64, FUSED>(best[lane], gain[lane], lcb[lane], gap);

@@ -30,8 +30,7 @@ pub(super) fn solve(posed: &Posed) -> Result<RawTable, BackendError> {
     backward_induction(setting, Precision::F64, |h, next, sums| {
         let width = padded::<f64>(next.len());
         let gaps = gaps.fill(next, sample.distinct_costs(), width);
-        let rows = sample.single_cost_rows().iter();
-        let rows: Vec<usize> = rows.map(|row| *row as usize * width).collect();
+        let rows = sample.single_cost_rows();
         let contexts = sample.step(h);
         let StepContexts { shared, singles } = &contexts;
         let of_shared = shared.entries.len().div_ceil(CHUNK);
@@ -49,13 +48,13 @@ pub(super) fn solve(posed: &Posed) -> Result<RawTable, BackendError> {
             let mut chunk = CHUNK_OF_THREAD.take();
             if budgets < BUDGETS && posed.oracle.is_some() {
                 posed.with_chunk(entries, &mut chunk, |chunk| {
-                    over_contexts::add_gains(chunk, gaps, &rows, &mut sums[..budgets]);
+                    over_contexts::add_gains(chunk, gaps, (rows, width), &mut sums[..budgets]);
                 })?;
             } else {
                 let contexts = entries.len();
                 posed.with_rows(entries, &mut chunk, |gain, lcb| {
                     let singles = Contexts::all(contexts, gain, lcb);
-                    over_budgets::add_gains(&singles, gaps, sample.single_cost_rows(), sums);
+                    over_budgets::add_gains(&singles, gaps, rows, sums);
                 })?;
             }
             CHUNK_OF_THREAD.set(chunk);
