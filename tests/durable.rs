@@ -52,10 +52,14 @@ fn killed_at_random_moments_a_study_resumes_to_the_same_bytes() {
     let save = ["1", "--save-episodes", "2"];
     let args = [&RUN[..], &save].concat();
     let resume = [&args[..], &["--resume"]].concat();
-    let folder = with_study(STUDY);
-    let began = Instant::now();
-    cbwk_ok(folder.path(), &args);
-    let whole = began.elapsed();
+    let time = || {
+        let folder = with_study(STUDY);
+        let began = Instant::now();
+        cbwk_ok(folder.path(), &args);
+        began.elapsed()
+    };
+    // The shortest of a few: on a busy machine some take longer.
+    let whole = time().min(time()).min(time());
     let mut rng = rng(1);
     let (mut killed, mut kills, mut on_the_way) = (0, 0, 0);
     for _ in 0..50 {
@@ -87,7 +91,7 @@ fn killed_at_random_moments_a_study_resumes_to_the_same_bytes() {
 fn half_done() -> TempDir {
     let folder = with_study(STUDY);
     let args = [&RUN[..], &["1", "--save-episodes", "5"]].concat();
-    for _ in 0..200 {
+    for attempt in 0..200 {
         let _ = fs::remove_dir_all(folder.path().join("o"));
         let child = start(folder.path(), &args);
         let began = Instant::now();
@@ -98,7 +102,8 @@ fn half_done() -> TempDir {
         while lines() < 20 && began.elapsed() < Duration::from_secs(60) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let hit = kill_after(child, Duration::from_millis(30));
+        // Machines differ in what they still get done.
+        let hit = kill_after(child, Duration::from_millis(attempt % 30));
         if hit && folder.path().join("o/wave.json").exists() && lines() >= 20 {
             return folder;
         }
