@@ -39,6 +39,15 @@ fn dense_cpu() {
     conforms("dense cpu f64", &mut Dense, Structure::Any, 1e-13);
 }
 
+/// Every candidate, in the loops that studies use.
+#[test]
+fn dense_cpu_several_contexts_at_a_time() {
+    for structure in [Structure::Any, Structure::UnitCost] {
+        let mut cpu = forced(Strategy::Dense);
+        conforms("dense cpu f64, fast loops", &mut cpu, structure, 1e-12);
+    }
+}
+
 #[test]
 fn dense_cpu_with_32_bit_terms() {
     let mut cpu = Cpu::new(Some(Strategy::Dense), Precision::F32);
