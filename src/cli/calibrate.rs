@@ -96,7 +96,9 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         study.name, setting.repetitions, setting.delta
     ));
     for rows in report::coverage::by_oracle(&found) {
-        text += &style.prose(&format!("\n{}\n\n", rows[0].oracle));
+        // An empty line also where prose is a comment: it keeps tables apart.
+        text.push('\n');
+        text += &style.prose(&format!("{}\n\n", rows[0].oracle));
         text += &report::coverage::table(rows, style);
     }
     let level = 100.0 * (1.0 - setting.delta);

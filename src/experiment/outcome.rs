@@ -57,11 +57,10 @@ impl Outcome {
     /// luck, so the differences are sharper than the regrets.
     pub fn excess_over(&self, reference: usize) -> Vec<MeanAndError> {
         let reference = &self.policies[reference].regret.finals;
-        let excess = |policy: &PolicyOutcome| {
-            let pairs = policy.regret.finals.iter().zip(reference);
-            MeanAndError::of(&pairs.map(|(x, y)| x - y).collect::<Vec<_>>())
-        };
-        self.policies.iter().map(excess).collect()
+        let finals = self.policies.iter().map(|policy| &policy.regret.finals);
+        finals
+            .map(|own| MeanAndError::of_differences(own, reference))
+            .collect()
     }
 }
 

@@ -203,8 +203,7 @@ impl PolicyRun {
     pub fn excess_over(&self, other: &Self) -> Option<MeanAndError> {
         let (own, other) = (&self.final_regrets, &other.final_regrets);
         let comparable = !own.is_empty() && own.len() == other.len();
-        let pairs = own.iter().zip(other).map(|(x, y)| x - y);
-        comparable.then(|| MeanAndError::of(&pairs.collect::<Vec<_>>()))
+        comparable.then(|| MeanAndError::of_differences(own, other))
     }
 }
 

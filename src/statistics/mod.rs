@@ -30,6 +30,12 @@ impl MeanAndError {
         }
     }
 
+    /// Of the differences of two lists, pair by pair.
+    pub fn of_differences(values: &[f64], others: &[f64]) -> Self {
+        let pairs = values.iter().zip(others);
+        Self::of(&pairs.map(|(x, y)| x - y).collect::<Vec<_>>())
+    }
+
     /// Lower end of the band.
     pub fn lower(&self) -> f64 {
         self.mean - BAND * self.standard_error

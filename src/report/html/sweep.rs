@@ -126,16 +126,18 @@ impl SweepReport {
             .collect();
         known.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
         match (known.first(), known.last()) {
+            (Some(only), _) if known.len() == 1 => {
+                format!("The final regret of {policy} is {}.", band(only.0))
+            }
             (Some(low), Some(high)) => format!(
                 "The final regret of {policy} is lowest at {} ({}) and highest at {} ({}){}.",
                 low.1,
                 band(low.0),
                 high.1,
                 band(high.0),
-                if low.0.upper() < high.0.lower() {
-                    ""
-                } else {
-                    "; these bands overlap"
+                match low.0.upper() >= high.0.lower() {
+                    true => "; these bands overlap",
+                    false => "",
                 }
             ),
             _ => format!("{policy} has no final regret at any point."),
