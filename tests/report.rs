@@ -93,13 +93,13 @@ fn the_page_works_in_a_browser_and_shows_the_numbers_of_the_files() {
     let mut means = Vec::new();
     for row in rows {
         let cell = |i: usize| row[i].as_str().unwrap();
-        let (label, policy) = cell(0).split_once('/').unwrap();
+        let (label, policy) = (cell(0), cell(1));
         let lines = lines_of(&folder.path().join(label).join("summary.csv"), policy);
         let last = lines
             .last()
             .unwrap_or_else(|| panic!("no policy {policy:?}"));
         let (mean, error): (f64, f64) = (last[2].parse().unwrap(), last[3].parse().unwrap());
-        let (shown, band) = cell(1).split_once(" ± ").unwrap();
+        let (shown, band) = cell(2).split_once(" ± ").unwrap();
         assert!(shows(shown, mean), "{row} {mean}");
         assert!(shows(band, 3.0 * error), "{row} {error}");
         means.push((label.to_string(), mean));
@@ -116,24 +116,37 @@ fn the_page_works_in_a_browser_and_shows_the_numbers_of_the_files() {
     let said = text("end_of_regret");
     assert!(said.starts_with("episode 40: "), "{said}");
     let value = said
-        .split("a/myopic ")
+        .split("myopic ")
         .nth(1)
         .and_then(|s| s.split(' ').next());
     assert!(
         shows(value.unwrap(), last[39][2].parse().unwrap()),
         "{said}"
     );
-    assert!(!said.contains("b/random"), "{said}");
+    assert!(!said.contains(HOSTILE), "{said}");
     let steps = lines_of(&folder.path().join("b/steps.csv"), HOSTILE);
     let said = text("second_step");
     let value = said
-        .split(&format!("b/{HOSTILE} "))
+        .split(&format!("{HOSTILE} "))
         .nth(1)
         .and_then(|s| s.split(' ').next());
     assert!(said.starts_with("step 2: "), "{said}");
     assert!(
         shows(value.unwrap(), steps[1][2].parse().unwrap()),
         "{said}"
+    );
+    // Unlike instances have axes of their own, and on paper all maps of each.
+    assert_eq!(
+        found("largest_ticks")["budget"],
+        serde_json::json!([25, 8]),
+        "{findings:#}"
+    );
+    assert_eq!(
+        found("printed"),
+        &serde_json::json!([
+            { "run": "a", "maps": ["optimal policy, clairvoyant", "mimic-opt-dp", "myopic"], "scale": true },
+            { "run": "b", "maps": [format!("optimal policy, {HOSTILE}")], "scale": true },
+        ])
     );
     let cells = lines_of(&folder.path().join("a/actions.csv"), "mimic-opt-dp");
     let cell = cells.iter().find(|c| &c[1] == "2" && &c[2] == "4").unwrap();
@@ -158,14 +171,21 @@ fn the_page_works_in_a_browser_and_shows_the_numbers_of_the_files() {
 #[test]
 fn nothing_is_clipped_at_any_width() {
     let Some(chromium) = chromium() else { return };
-    let (_folder, page) = two_folders();
-    for width in [390, 1280] {
+    let (folder, page) = two_folders();
+    // Two folders of one instance: names of folders stand before those of policies.
+    let again = "--out simulated/afternoon --replications 4 --episodes 40 --seed 2";
+    simulate_auction(folder.path(), again);
+    let alike = ["report", "a", "simulated/afternoon", "--out", "alike.html"];
+    cbwk_ok(folder.path(), &alike);
+    let pages = [page, folder.path().join("alike.html")];
+    for (page, width) in pages.iter().flat_map(|p| [(p, 390), (p, 1280)]) {
         let script = include_str!("browser/measure_page.js");
-        let Visit { findings, console } = visit(&chromium, &page, width, script);
+        let Visit { findings, console } = visit(&chromium, page, width, script);
         assert!(console.is_empty(), "{console:?}");
         assert_eq!(findings["width"], width);
         assert_eq!(findings["clipped"], Value::from(Vec::<Value>::new()));
         assert!(findings["texts"].as_u64().unwrap() > 40, "{findings:#}");
+        assert!(findings["words"].as_u64().unwrap() > 20, "{findings:#}");
         assert!(
             findings["control_found"] == true,
             "the check itself finds nothing"

@@ -5,14 +5,20 @@ const press = (node, key) => node.dispatchEvent(new KeyboardEvent("keydown", { k
 const lines = () => all("#regret-chart .line").length;
 const labels = () => all("#regret-chart .plot text").map((t) => t.textContent).join(" ");
 
-found.final = all("#final tbody tr[data-series]").map((row) => [...row.children].map((cell) => cell.textContent));
+found.final = all("#final tbody tr[data-series]").map((row) =>
+  [row.closest("tbody").querySelector(".group").textContent, ...[...row.children].map((cell) => cell.textContent)]);
+found.printed = all("#offers-print > h3").map((head) => ({
+  run: head.textContent,
+  maps: [...head.nextElementSibling.querySelectorAll("figcaption")].map((name) => name.textContent),
+  scale: head.nextElementSibling.nextElementSibling.classList.contains("scale"),
+}));
 
-const [count, chip] = [lines(), one("[data-chips] .chip")];
+const [count, chip] = [lines(), one(".chip")];
 const linear = labels();
 chip.click();
 found.hides_a_policy = lines() === count - 1 && chip.getAttribute("aria-pressed") === "false"
   && all("#final tr.off").length === 1 && all("#budget-chart .line").length === 5
-  && all("[data-chips] .chip[aria-pressed=false]").length === 2;
+  && all(".chip[aria-pressed=false]").length === 3;
 chip.click();
 found.shows_it_again = lines() === count && count === 6 && labels() === linear && all("#final tr.off").length === 0;
 
@@ -42,13 +48,15 @@ found.escape_hides_values = visible && tip.hidden;
 const box = regret.getBoundingClientRect();
 regret.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + box.width / 2, clientY: box.top + 50 }));
 found.pointer_reads_values = !tip.hidden && /^episode (1[5-9]|2[0-5])/.test(tip.textContent)
-  && tip.querySelectorAll(".row").length === 6;
+  && tip.querySelectorAll(".row").length === 4;
 
-const budget = one("#budget-chart .plot");
+const budget = all("#budget-chart .plot").at(-1);
 budget.focus();
 press(budget, "Home");
 press(budget, "ArrowRight");
-found.second_step = one("#budget-chart [role=status]").textContent;
+found.second_step = all("#budget-chart [role=status]").at(-1).textContent;
+const tops = (id) => all(`#${id} .plot`).map((plot) => Math.max(...[...plot.querySelectorAll("text")].map((t) => Number(t.textContent) || 0)));
+found.largest_ticks = { budget: tops("budget-chart"), regret: tops("regret-chart") };
 
 const heat = one("#offers-panels .plot");
 heat.focus();

@@ -47,30 +47,37 @@ pub(in crate::report) fn ramp_colours() -> Vec<String> {
 /// All data of a report.
 pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
     let mut series = Vec::new();
-    let mut runs = Vec::new();
-    let names = report.runs.iter().flat_map(|run| run.policies.iter());
-    let names: Vec<&str> = names.map(PolicyResults::name).collect();
-    let looks = plot::styles(names.iter().copied());
-    let groups = report.instances();
-    for (number, (run, label)) in report.runs.iter().zip(&report.labels).enumerate() {
-        // Most policies are compared with the same optimal offers; each distinct one is embedded once.
-        let mut optimal: Vec<&[Offer]> = Vec::new();
-        for policy in &run.policies {
-            let name = report.series_name(number, policy.name());
-            let place = series.len();
-            let mut entry = policy_json(policy, number, &name, &mut optimal);
-            // The same policy of another folder keeps its colour and takes another dash.
-            let before = names[..place].iter().filter(|n| **n == names[place]);
-            entry["colour"] = looks[place].0.into();
-            entry["dash"] = (looks[place].1 + before.count()).into();
-            entry["group"] = groups.iter().position(|g| g.contains(&number)).into();
-            entry["rewards"] = match run.opt.is_empty() {
-                true => Value::Null,
-                false => rewards_json(policy, &run.opt),
-            };
-            series.push(entry);
+    let mut runs = vec![Value::Null; report.runs.len()];
+    let instances = report.instances();
+    for (group, instance) in instances.iter().enumerate() {
+        let policies = instance.iter().flat_map(|&i| &report.runs[i].policies);
+        let mut looks =
+            plot::looks(&policies.map(PolicyResults::name).collect::<Vec<_>>()).into_iter();
+        for &number in instance {
+            let run = &report.runs[number];
+            // Most policies are compared with the same optimal offers; each distinct one is embedded once.
+            let mut optimal: Vec<&[Offer]> = Vec::new();
+            for (policy, (colour, dash)) in run.policies.iter().zip(&mut looks) {
+                let mut entry = policy_json(policy, number, &mut optimal);
+                let name = report.series_name(number, policy.name());
+                // Under the heading of its instance a policy needs no folder, unless there are several.
+                let short = match instance.len() {
+                    1 => policy.name(),
+                    _ => &name,
+                };
+                entry["short"] = short.into();
+                entry["name"] = name.into();
+                entry["colour"] = colour.into();
+                entry["dash"] = dash.into();
+                entry["instance"] = group.into();
+                entry["rewards"] = match run.opt.is_empty() {
+                    true => Value::Null,
+                    false => rewards_json(policy, &run.opt),
+                };
+                series.push(entry);
+            }
+            runs[number] = run_json(run, &report.labels[number], &optimal);
         }
-        runs.push(run_json(run, label, &optimal));
     }
     json!({
         "band": BAND,
@@ -78,6 +85,7 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
         "dashes": DASHES,
         "ramp": ramp_colours(),
         "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
+        "instances": instances.iter().map(|instance| report.places(instance)).collect::<Vec<_>>(),
         "runs": runs,
         "series": series,
     })
@@ -100,12 +108,7 @@ fn run_json(run: &Results, label: &str, optimal: &[&[Offer]]) -> Value {
     })
 }
 
-fn policy_json<'a>(
-    policy: &'a PolicyResults,
-    run: usize,
-    name: &str,
-    optimal: &mut Vec<&'a [Offer]>,
-) -> Value {
+fn policy_json<'a>(policy: &'a PolicyResults, run: usize, optimal: &mut Vec<&'a [Offer]>) -> Value {
     let shown = episodes_shown(policy.cumulative.len());
     let at = |value: &dyn Fn(&MeanAndError) -> f64| -> Vec<f64> {
         shown
@@ -125,12 +128,12 @@ fn policy_json<'a>(
             "budgets": map.budgets,
             "learnt": offers_json(&map.learnt),
             "optimal": place,
+            "differs": super::differs(map),
         })
     });
     json!({
         "run": run,
         "policy": policy.name(),
-        "name": name,
         "episode": shown.iter().map(|t| t + 1).collect::<Vec<_>>(),
         "mean": at(&|p| p.mean),
         "error": at(&|p| p.standard_error),

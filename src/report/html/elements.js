@@ -35,6 +35,9 @@ function swatch(i) {
   return shape("svg", { class: "swatch", width: 28, height: 10, "aria-hidden": "true" }, line);
 }
 
+/** A name that may be broken after a slash rather than within a word. */
+const breakable = (name) => name.split(/(?<=\/)/).flatMap((part, k) => k ? [el("wbr"), part] : [part]);
+
 /** A number for people: enough digits to tell values of its size, or of the size `like`, apart. */
 function number(x, like = x) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";

@@ -9,9 +9,7 @@ function heatMaps() {
     return;
   }
   // A policy that differs from the optimal one is the more interesting start.
-  const optimalOf = (s) => data.runs[s.run].optimal[s.offers.optimal];
-  const differs = (s) => s.offers.learnt.mean.some((m, k) => m !== optimalOf(s).mean[k]);
-  let series = planning.find(differs) ?? planning[0];
+  let series = planning.find((s) => s.offers.differs) ?? planning[0];
   let metric = "mean";
   let cell = null;
   let panels = [];
@@ -34,39 +32,54 @@ function heatMaps() {
     draw();
   }
 
-  function draw() {
-    const { steps, budgets, learnt } = series.offers;
-    const optimal = optimalOf(series);
-    const values = [learnt, optimal].map((offers) => offers.mean.map((_, k) => valueOf(offers, k)));
-    const others = planning.filter((s) => s.run === series.run).map((s) => s.offers.learnt);
-    const known = [...others, optimal].flatMap((offers) => offers.mean.map((_, k) => valueOf(offers, k))).filter((v) => v !== null);
-    const without = [learnt, optimal].some((offers) => offers.share.some((s) => s <= 1e-12));
+  const optimalOf = (s) => data.runs[s.run].optimal[s.offers.optimal];
+  const valuesOf = (offers) => offers.mean.map((_, k) => valueOf(offers, k));
+
+  /** The colours of a run's maps, the same for all of them. */
+  function coloursOf(run) {
+    const maps = [...data.runs[run].optimal, ...planning.filter((s) => s.run === run).map((s) => s.offers.learnt)];
+    const known = maps.flatMap(valuesOf).filter((v) => v !== null);
     let [low, high] = metric === "share" ? [0, 1] : [Math.min(...known), Math.max(...known)];
     if (!(low < high)) [low, high] = Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
     const colour = (v) => v === null ? "var(--none)"
       : data.ramp[Math.round((v - low) / (high - low) * (data.ramp.length - 1))];
-    const host = byId("offers-panels");
-    const names = [`${series.name} (learnt)`, "optimal policy"];
-    // Both are in place before either is drawn, so that each knows its width.
-    const figures = names.map((name) => el("figure", {}, el("figcaption", {}, name)));
-    host.replaceChildren(...figures);
-    panels = values.map((list, k) => panel(figures[k], names[k], steps, budgets, list, colour));
-    printed(colour);
-    scale(low, high, metric !== "share" && without);
+    return { run, low, high, colour };
+  }
+
+  function draw() {
+    const colours = coloursOf(series.run);
+    const maps = [[`${series.name} (learnt)`, series.offers.learnt], ["optimal policy", optimalOf(series)]];
+    panels = figures(byId("offers-panels"), series.offers, maps, colours);
+    byId("offers-scale").replaceChildren(scale(colours, maps));
+    printed();
     read();
   }
 
-  /** On paper there is nothing to choose: the maps of all policies of the run stand there. */
-  function printed(colour) {
-    const { steps, budgets } = series.offers;
-    const alike = planning.filter((s) => s.run === series.run && s.offers.steps.length === steps.length);
-    const maps = [["optimal policy", optimalOf(series)], ...alike.filter(differs).map((s) => [s.name, s.offers.learnt])];
-    const figures = maps.map(([name]) => el("figure", {}, el("figcaption", {}, name)));
-    byId("offers-print").replaceChildren(...figures);
-    maps.forEach(([name, offers], k) =>
-      panel(figures[k], name, steps, budgets, offers.mean.map((_, c) => valueOf(offers, c)), colour));
+  /** On paper there is nothing to choose: the maps of all policies stand there, run by run. */
+  function printed() {
+    const host = byId("offers-print");
+    host.replaceChildren();
+    data.runs.forEach(({ label, optimal }, run) => {
+      const colours = coloursOf(run);
+      optimal.forEach((offers, place) => {
+        const compared = planning.filter((s) => s.run === run && s.offers.optimal === place);
+        const same = compared.filter((s) => !s.offers.differs).map((s) => s.policy);
+        const maps = [[["optimal policy", ...same].join(", "), offers],
+          ...compared.filter((s) => s.offers.differs).map((s) => [s.policy, s.offers.learnt])];
+        const room = el("div", { class: "panels" });
+        host.append(data.runs.length > 1 ? el("h3", {}, label) : "", room, scale(colours, maps));
+        figures(room, compared[0].offers, maps, colours);
+      });
+    });
     // Nothing to point at on paper, and nothing to focus on a screen that does not show them.
-    figures.forEach((figure) => figure.querySelector(".plot").removeAttribute("tabindex"));
+    host.querySelectorAll(".plot").forEach((plot) => plot.removeAttribute("tabindex"));
+  }
+
+  /** A figure for each map, [name, offers]. All are in place before one is drawn, so that each knows its width. */
+  function figures(host, { steps, budgets }, maps, { colour }) {
+    const places = maps.map(([name]) => el("figure", {}, el("figcaption", {}, name)));
+    host.replaceChildren(...places);
+    return maps.map(([name, offers], k) => panel(places[k], name, steps, budgets, valuesOf(offers), colour));
   }
 
   function panel(figure, name, steps, budgets, values, colour) {
@@ -85,7 +98,8 @@ function heatMaps() {
     const cells = shape("g", { "shape-rendering": "crispEdges" });
     steps.forEach((_, i) => budgets.forEach((_, j) => {
       const [x, y] = corner(i, j);
-      const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: w.toFixed(2), height: h.toFixed(2) });
+      // A little larger than its place: no seam shows where a printer rounds.
+      const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: (w + 0.4).toFixed(2), height: (h + 0.4).toFixed(2) });
       rect.style.fill = colour(values[i * budgets.length + j]);
       cells.append(rect);
     }));
@@ -147,11 +161,10 @@ function heatMaps() {
       : "Point at a cell, or focus a map and use the arrow keys, to read its values.";
   }
 
-  /** The colour scale, with a box for cells without an offer. */
-  function scale(low, high, someWithout) {
+  /** The colour scale, with a box for cells without an offer where a map has any. */
+  function scale({ run, low, high }, maps) {
     const [width, bar] = [420, 300];
-    const action = data.runs[series.run].action;
-    const name = metric === "share" ? "share of contexts offered anything" : `mean ${action} where one is offered`;
+    const name = metric === "share" ? "share of contexts offered anything" : `mean ${data.runs[run].action} where one is offered`;
     const slices = data.ramp.map((colour, k) => {
       const slice = shape("rect", {
         x: 14 + k * bar / data.ramp.length, y: 4, width: bar / data.ramp.length + 1, height: 14,
@@ -165,10 +178,11 @@ function heatMaps() {
       { x: 14 + (t - low) / (high - low) * bar, y: 34, "text-anchor": "middle" }, label(t)));
     const none = shape("rect", { x: bar + 34, y: 4, width: 14, height: 14 });
     none.style.fill = "var(--none)";
-    byId("offers-scale").replaceChildren(shape("svg",
+    const without = maps.some(([, offers]) => valuesOf(offers).includes(null));
+    return shape("svg",
       { class: "scale", viewBox: `0 0 ${width} 56`, role: "img", "aria-label": `Colours: ${name}, from ${number(low)} to ${number(high)}` },
       ...slices, ...marks, shape("text", { class: "name", x: 14 + bar / 2, y: 52, "text-anchor": "middle" }, name),
-      ...(someWithout ? [none, shape("text", { x: bar + 54, y: 15.5 }, "no offer")] : [])));
+      ...(without ? [none, shape("text", { x: bar + 54, y: 15.5 }, "no offer")] : []));
   }
 
   let width = 0;

@@ -15,7 +15,7 @@ use page::{Page, escape, filled};
 use super::finding;
 use super::plot::{self, AxisName, Chart, HeatMap, Point, Series};
 use super::png::Painter;
-use crate::results::{OfferMap, PointResult, Results, labels};
+use crate::results::{OfferMap, PointResult, PolicyResults, Results, labels};
 
 const MAIN: &str = include_str!("study.html");
 pub(super) const STYLE: &str = include_str!("report.css");
@@ -76,16 +76,27 @@ impl Report {
                     },
                 })
             }));
-            let places: Vec<&str> = group.iter().map(|&i| self.labels[i].as_str()).collect();
-            let place = format!("{}: ", places.join(", "));
-            if several { place + &found } else { found }
+            match several {
+                true => format!("{}: {found}", self.places(group)),
+                false => found,
+            }
         };
         groups.iter().map(sentence).collect::<Vec<_>>().join("\n")
     }
 
-    /// The headline of a picture, short enough for it.
-    fn headline(&self, what: &str) -> String {
-        format!("{}: {what}", plot::shorten(&self.title, 56))
+    /// The headline of an instance's picture, short enough for it.
+    fn headline(&self, instance: &[usize], what: &str) -> String {
+        let title = match instance.len() == self.runs.len() {
+            true => self.title.clone(),
+            false => self.places(instance),
+        };
+        format!("{}: {what}", plot::shorten(&title, 56))
+    }
+
+    /// The folders of an instance.
+    fn places(&self, instance: &[usize]) -> String {
+        let labels: Vec<&str> = instance.iter().map(|&i| self.labels[i].as_str()).collect();
+        labels.join(", ")
     }
 
     /// The page. `pictures` are the names of the files beside it.
@@ -103,22 +114,38 @@ impl Report {
         page.text()
     }
 
-    /// Every picture: what it is called, as SVG and as PNG.
+    /// Every picture: what it is called, as SVG and as PNG. Unlike instances share none.
     pub fn pictures(&self) -> Vec<(String, String, Vec<u8>)> {
-        let mut svgs = vec![("regret".to_string(), self.regret().svg())];
-        let log = self.regret_log();
-        svgs.extend(log.map(|chart| ("regret-log".to_string(), chart.svg())));
-        let rewards = self.rewards();
-        svgs.extend(rewards.map(|chart| ("reward".to_string(), chart.svg())));
-        svgs.extend(self.budget_left().map(|svg| ("budget".to_string(), svg)));
+        let mut svgs = Vec::new();
+        let instances = self.instances();
+        for instance in &instances {
+            let place = self.file_end(instance[0], instances.len() > 1);
+            let mut put = |kind: &str, svg| svgs.push((format!("{kind}{place}"), svg));
+            put("regret", self.regret(instance).svg());
+            let others = [
+                ("regret-log", self.regret_log(instance)),
+                ("reward", self.rewards(instance)),
+                ("budget", self.budget_left(instance)),
+            ];
+            for (kind, chart) in others {
+                if let Some(chart) = chart {
+                    put(kind, chart.svg());
+                }
+            }
+        }
         for (i, (run, label)) in self.runs.iter().zip(&self.labels).enumerate() {
-            let name = match self.runs.len() {
-                1 => "offers".to_string(),
-                _ => format!("offers-{}-{}", i + 1, file_name(label)),
-            };
+            let name = format!("offers{}", self.file_end(i, self.runs.len() > 1));
             svgs.extend(offers(run, label, self.runs.len() > 1).map(|svg| (name, svg)));
         }
         painted(svgs)
+    }
+
+    /// What tells the pictures of several folders apart.
+    fn file_end(&self, run: usize, several: bool) -> String {
+        match several {
+            true => format!("-{}-{}", run + 1, file_name(&self.labels[run])),
+            false => String::new(),
+        }
     }
 
     /// What a policy is called: its name, with its folder where there are several.
@@ -130,30 +157,37 @@ impl Report {
         }
     }
 
-    /// The same for the legend of a picture, where a long folder must not push the policy out.
-    fn short_name(&self, run: usize, policy: &str) -> String {
-        if self.runs.len() == 1 {
+    /// The same for the legend of an instance's picture, where a long folder must not push the policy out.
+    fn short_name(&self, instance: &[usize], run: usize, policy: &str) -> String {
+        if instance.len() == 1 {
             return policy.to_string();
         }
         let room = plot::NAME_LENGTH.saturating_sub(policy.chars().count() + 1);
         format!("{}/{policy}", plot::shorten(&self.labels[run], room.max(4)))
     }
 
-    fn regret(&self) -> Chart {
-        let runs = self.runs.iter().enumerate();
-        let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, p)));
-        let curves = policies.map(|(i, p)| {
-            let label = self.short_name(i, p.name());
-            (label, p.name(), &p.cumulative[..])
-        });
-        plot::regret_curves(&self.headline("regret"), curves)
+    /// The policies of an instance, with their names for a legend.
+    fn policies<'a>(
+        &'a self,
+        instance: &'a [usize],
+    ) -> impl Iterator<Item = (String, &'a Results, &'a PolicyResults)> {
+        let runs = instance.iter().map(|&i| (i, &self.runs[i]));
+        let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, run, p)));
+        policies.map(|(i, run, p)| (self.short_name(instance, i, p.name()), run, p))
+    }
+
+    fn regret(&self, instance: &[usize]) -> Chart {
+        let curves = self
+            .policies(instance)
+            .map(|(label, _, p)| (label, p.name(), &p.cumulative[..]));
+        plot::regret_curves(&self.headline(instance, "regret"), curves)
     }
 
     /// Regret on logarithmic axes, where growth like T^s is a line of slope s. What cannot be told from zero has no
     /// slope and is left out.
-    fn regret_log(&self) -> Option<Chart> {
+    fn regret_log(&self, instance: &[usize]) -> Option<Chart> {
         let positive = |p: &Point| p.y > 0.0 && p.band.is_none_or(|(lower, _)| lower > 0.0);
-        let mut chart = self.regret();
+        let mut chart = self.regret(instance);
         chart.x = AxisName {
             whole: true,
             ..AxisName::log(chart.x.name)
@@ -164,19 +198,13 @@ impl Report {
         (!chart.series.is_empty()).then_some(chart)
     }
 
-    /// Reward per episode, of one run or of several runs on one instance.
-    fn rewards(&self) -> Option<Chart> {
-        let known = self.runs.iter().all(|run| !run.opt.is_empty());
-        if !known || self.instances().len() > 1 {
-            return None;
-        }
-        let runs = self.runs.iter().enumerate();
-        let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, run, p)));
-        let curves = policies.map(|(i, run, p)| {
-            let label = self.short_name(i, p.name());
-            (label, p.name(), &p.cumulative[..], &run.opt[..])
-        });
-        Some(plot::rewards(&self.headline("reward"), curves))
+    /// Reward per episode, where opt is known.
+    fn rewards(&self, instance: &[usize]) -> Option<Chart> {
+        let known = instance.iter().all(|&i| !self.runs[i].opt.is_empty());
+        let curves = self
+            .policies(instance)
+            .map(|(label, run, p)| (label, p.name(), &p.cumulative[..], &run.opt[..]));
+        known.then(|| plot::rewards(&self.headline(instance, "reward"), curves))
     }
 
     /// The instance of each run, by number: runs whose steps, episodes and optima are equal share one. Regrets of unlike
@@ -196,15 +224,14 @@ impl Report {
         groups
     }
 
-    fn budget_left(&self) -> Option<String> {
-        let runs = self.runs.iter().enumerate();
-        let series = runs.flat_map(|(i, run)| {
-            let policies = run.policies.iter().filter(|p| !p.left.is_empty());
-            policies.map(move |p| (self.short_name(i, p.name()), p.name(), &p.left[..]))
-        });
-        let series: Vec<_> = series.collect();
-        let title = self.headline("budget use, last quarter of the episodes");
-        (!series.is_empty()).then(|| plot::budget_left(&title, &series).svg())
+    fn budget_left(&self, instance: &[usize]) -> Option<Chart> {
+        let series: Vec<_> = self
+            .policies(instance)
+            .filter(|(.., p)| !p.left.is_empty())
+            .map(|(label, _, p)| (label, p.name(), &p.left[..]))
+            .collect();
+        let title = self.headline(instance, "budget use, last quarter of the episodes");
+        (!series.is_empty()).then(|| plot::budget_left(&title, &series))
     }
 }
 

@@ -8,99 +8,106 @@ function subtitle() {
   byId("subtitle").textContent = folders + (same ? of(run) : "Their sizes differ: see the settings.");
 }
 
-/** A button per series that hides and shows it, wherever the page has room for them. */
-function chips() {
-  for (const host of document.querySelectorAll("[data-chips]")) {
-    const buttons = data.series.map((s, i) =>
-      el("button", { type: "button", class: "chip", "data-series": i, click: () => shown.toggle(i) }, swatch(i), s.name));
-    const mark = () => buttons.forEach((b, i) => b.setAttribute("aria-pressed", shown.has(i)));
-    shown.listeners.push(mark);
-    mark();
-    host.append(...buttons);
-  }
+/**
+ * A chart for each instance, because values of unlike ones share no axis: under its name, with a button per policy that
+ * hides and shows it. `seriesOf` gives what a policy has to show, or null; `what` names a place among those on x.
+ */
+function charts(host, options, seriesOf, more = () => []) {
+  return data.instances.flatMap((name, instance) => {
+    const members = data.series.map((s, i) => ({ s, i })).filter(({ s }) => s.instance === instance);
+    const series = members.map(({ s, i }) => ({ i, name: s.short, ...seriesOf(s) })).filter((s) => s.y?.length);
+    if (!series.length) return [];
+    const place = el("div", { class: "chart" });
+    host.append(data.instances.length > 1 ? el("h3", {}, name) : "", chips(members), place);
+    const label = data.instances.length > 1 ? `${options.label}, ${name}` : options.label;
+    const what = (x) => options.what(x, series[0].x);
+    return [lineChart(place, { ...options, label, what, series: [...series, ...more(members[0].s)] })];
+  });
+}
+
+function chips(members) {
+  const buttons = members.map(({ s, i }) =>
+    el("button", { type: "button", class: "chip", "data-series": i, click: () => shown.toggle(i) }, swatch(i), ...breakable(s.short)));
+  const mark = () => buttons.forEach((b) => b.setAttribute("aria-pressed", shown.has(Number(b.dataset.series))));
+  shown.listeners.push(mark);
+  mark();
+  return el("div", { class: "chips", role: "group", "aria-label": "Policies shown" }, ...buttons);
 }
 
 function regretChart() {
   const scales = { x: { name: "episode", log: false, whole: true }, y: { name: "cumulative regret (units of reward)", log: false } };
-  const chart = lineChart(byId("regret-chart"), {
-    label: "Cumulative regret by episode", ...scales,
-    what: (x) => `episode ${x}`,
-    series: data.series.map((s, i) => ({ i, name: s.name, x: s.episode, y: s.mean, error: s.error })),
-  });
+  const drawn = charts(byId("regret-chart"),
+    { label: "Cumulative regret by episode", ...scales, what: (x) => `episode ${x}` },
+    (s) => ({ x: s.episode, y: s.mean, error: s.error }));
   for (const [axis, label] of [["x", "Episodes"], ["y", "Regret"]]) {
     byId("regret-bar").append(choice(label, [["linear", "linear"], ["log", "log"]], "linear", (value) => {
       scales[axis].log = value === "log";
-      chart.draw();
+      drawn.forEach((chart) => chart.draw());
     }));
   }
 }
 
 function budgetChart() {
-  const series = data.series
-    .map((s, i) => ({ i, name: s.name, x: s.left.map((_, h) => h + 1), y: s.left, error: s.left_error }))
-    .filter((s) => s.y.length);
-  if (!series.length) {
-    byId("budget-chart").append(el("p", { class: "note" }, "The folder has no steps.csv: it was written by an earlier version."));
-    return;
-  }
-  const last = Math.max(...series.map((s) => s.x.length));
-  lineChart(byId("budget-chart"), {
+  const drawn = charts(byId("budget-chart"), {
     label: "Budget left by step", x: { name: "step", log: false, whole: true }, y: { name: "budget left (units)", log: false, floor: 0 },
-    what: (x) => x === last ? "end of the episode" : `step ${x}`,
-    series,
-  });
+    what: (x, steps) => x === steps.at(-1) ? "end of the episode" : `step ${x}`,
+  }, (s) => ({ x: s.left.map((_, h) => h + 1), y: s.left, error: s.left_error }));
+  if (!drawn.length) {
+    byId("budget-chart").append(el("p", { class: "note" }, "The folder has no steps.csv: it was written by an earlier version."));
+  }
 }
 
 function rewardChart() {
-  const series = data.series.map((s, i) => ({ s, i })).filter(({ s }) => s.rewards)
-    .map(({ s, i }) => ({ i, name: s.name, x: s.rewards.episode, y: s.rewards.reward, error: s.rewards.reward.map(() => null) }));
-  const alike = data.series.every((s) => s.group === data.series[0].group);
-  if (!series.length || !alike) { byId("reward").remove(); return; }
-  const { episode, opt } = data.series[0].rewards;
-  const size = episode[0];
-  byId("reward-lead").textContent = size > 1 ? `Means of ${size} episodes and of all replications, beside opt (dotted). Higher is better.`
-    : "Mean over replications, beside opt (dotted). Higher is better.";
-  series.push({ i: -1, name: "opt", x: episode, y: opt, error: opt.map(() => null) });
-  lineChart(byId("reward-chart"), {
+  const none = (values) => values.map(() => null);
+  const drawn = charts(byId("reward-chart"), {
     label: "Reward per episode", x: { name: "episode", log: false, whole: true }, y: { name: "reward per episode", log: false },
-    what: (x) => size > 1 ? `episodes ${Math.max(1, x - size + 1)} to ${x}` : `episode ${x}`,
-    series,
-  });
+    what: (x, ends) => {
+      const first = (ends[ends.indexOf(x) - 1] ?? 0) + 1;
+      return first < x ? `episodes ${first} to ${x}` : `episode ${x}`;
+    },
+  }, (s) => s.rewards && { x: s.rewards.episode, y: s.rewards.reward, error: none(s.rewards.reward) },
+  ({ rewards }) => [{ i: -1, name: "opt", x: rewards.episode, y: rewards.opt, error: none(rewards.opt) }]);
+  const sizes = new Set(data.series.flatMap((s) => s.rewards ? [s.rewards.episode[0]] : []));
+  byId("reward-lead").textContent = (sizes.size > 1 ? "Means of some episodes and of all replications"
+    : sizes.has(1) ? "Mean over replications" : `Means of ${[...sizes][0]} episodes and of all replications`)
+    + ", beside opt (dotted). Higher is better.";
+  if (!drawn.length) byId("reward").remove();
 }
 
-/** Regrets of unlike instances are not ranked together: a part of the table for each. */
+/** Regrets of unlike instances are not ranked together: a part of the table for each, with decimals of its own. */
 function finalTable() {
-  const rows = data.series.map((s, i) => ({ s, i }))
-    .sort((a, b) => a.s.group - b.s.group || a.s.mean.at(-1) - b.s.mean.at(-1));
-  const all = (value) => rows.map(({ s }) => value(s) ?? null);
-  const band = (error) => error === null || error === undefined ? null : data.band * error;
+  const several = data.instances.length > 1;
   const reference = (s) => data.runs[s.run].run.reference;
-  const paired = (value) => (s) => s.policy === reference(s) ? null : value(s);
   const references = [...new Set(data.series.map(reference))];
-  const columns = [
-    ["Final regret ± 3 s.e.", withBands(all((s) => s.mean.at(-1)), all((s) => band(s.error.at(-1))))],
-    ["Expected regret ± 3 s.e.", withBands(all((s) => s.expected), all((s) => band(s.expected_error)))],
-    [`Over ${references.length === 1 ? references[0] : "the reference"} ± 3 s.e.`,
-      withBands(all(paired((s) => s.paired)), all(paired((s) => band(s.paired_error))))],
-    ["Share of opt", all((s) => s.share_of_opt).map(percent)], ["Reward per episode", column(all((s) => s.mean_reward))],
-    ["Slope, last half ± 3 s.e.", withBands(all((s) => s.slope), all((s) => band(s.slope_error)))],
-  ].filter(([, cells]) => cells.some((cell) => cell !== "–"));
-  const groups = [...new Set(rows.map(({ s }) => s.group))];
-  const bodies = groups.map((group) => {
-    const names = [...new Set(rows.filter(({ s }) => s.group === group).map(({ s }) => data.runs[s.run].label))];
-    const head = groups.length === 1 ? null
-      : el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: columns.length + 1 }, names.join(", ")));
-    return el("tbody", {}, head, ...rows.map((row, k) => ({ ...row, k })).filter(({ s }) => s.group === group).map(({ s, i, k }) =>
-      el("tr", { "data-series": i }, el("th", { scope: "row" }, swatch(i), s.name),
-        ...columns.map(([, cells]) => el("td", {}, cells[k])))));
+  const parts = data.instances.map((name, instance) => {
+    const rows = data.series.map((s, i) => ({ s, i })).filter(({ s }) => s.instance === instance)
+      .sort((a, b) => a.s.mean.at(-1) - b.s.mean.at(-1));
+    const all = (value) => rows.map(({ s }) => value(s) ?? null);
+    const bands = (error) => all(error).map((e) => e === null ? null : data.band * e);
+    const paired = (value) => (s) => s.policy === reference(s) ? null : value(s);
+    return { name, rows, columns: [
+      ["Final regret ± 3 s.e.", withBands(all((s) => s.mean.at(-1)), bands((s) => s.error.at(-1)))],
+      ["Expected regret ± 3 s.e.", withBands(all((s) => s.expected), bands((s) => s.expected_error))],
+      [`Over ${references.length === 1 ? references[0] : "the reference"} ± 3 s.e.`,
+        withBands(all(paired((s) => s.paired)), bands(paired((s) => s.paired_error)))],
+      ["Share of opt", all((s) => s.share_of_opt).map(percent)], ["Reward per episode", column(all((s) => s.mean_reward))],
+      ["Slope, last half ± 3 s.e.", withBands(all((s) => s.slope), bands((s) => s.slope_error))],
+    ] };
   });
+  const filled = (_, c) => parts.some(({ columns }) => columns[c][1].some((cell) => cell !== "–"));
+  const heads = parts[0].columns.map(([head]) => head).filter(filled);
+  const bodies = parts.map(({ name, rows, columns }) => el("tbody", {},
+    several ? el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: heads.length + 1 }, name)) : null,
+    ...rows.map(({ s, i }, k) => el("tr", { "data-series": i },
+      el("th", { scope: "row" }, swatch(i), ...breakable(s.short)),
+      ...columns.filter(filled).map(([, cells]) => el("td", {}, cells[k]))))));
   byId("final").append(
-    el("thead", {}, el("tr", {}, ...["Policy", ...columns.map(([head]) => head)].map((h) => el("th", { scope: "col" }, h)))), ...bodies);
+    el("thead", {}, el("tr", {}, ...["Policy", ...heads].map((h) => el("th", { scope: "col" }, h)))), ...bodies);
   const mark = () => byId("final").querySelectorAll("tr[data-series]").forEach((row) =>
     row.classList.toggle("off", !shown.has(Number(row.dataset.series))));
   shown.listeners.push(mark);
   const notes = ["± is 3 standard errors over replications; differences are paired, replication by replication."];
-  if (groups.length > 1) notes.push("These are different instances, whose regrets cannot be compared: each is ranked by itself.");
+  if (several) notes.push("These are different instances, whose regrets cannot be compared: each is ranked by itself.");
   if (data.series.some((s) => s.slope !== null)) {
     notes.push("Slope of log regret against log episode over the last half: 1 is linear growth, 0.5 that of a square root; none where regret is within its error of zero.");
   }
@@ -154,7 +161,6 @@ const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace
 
 theme();
 subtitle();
-chips();
 regretChart();
 rewardChart();
 finalTable();

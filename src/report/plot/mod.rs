@@ -10,7 +10,7 @@ mod styles;
 pub use axis::Scale;
 pub use chart::{AxisName, Chart, Point, Series};
 pub use heat::{HeatMap, mean_offer};
-pub use styles::styles;
+pub use styles::{looks, styles};
 
 pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
 
@@ -73,14 +73,12 @@ pub fn regret_curves<'a>(
     }
 }
 
-/// Colours by policy. The dash is the policy's too, but where a policy comes several times the place tells them apart.
+/// Colours and dashes by policy, in the order of `names`.
 fn by_policy(series: Vec<Series>, names: &[&str]) -> Vec<Series> {
-    let styled = series.into_iter().zip(styles(names.iter().copied()));
-    let styled = styled.enumerate().map(|(i, (series, (colour, dash)))| {
-        let before = names[..i].iter().filter(|name| **name == names[i]).count();
-        series.with_style(colour, dash + before)
-    });
-    styled.collect()
+    let styled = series.into_iter().zip(looks(names));
+    styled
+        .map(|(series, (colour, dash))| series.with_style(colour, dash))
+        .collect()
 }
 
 /// Mean reward per episode in blocks of episodes, beside opt.

@@ -34,6 +34,16 @@ pub fn styles<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<(usize, usize
     names.iter().filter_map(style).collect()
 }
 
+/// The same for the curves of one chart: a policy that comes several times keeps its colour and takes another dash.
+pub fn looks(names: &[&str]) -> Vec<(usize, usize)> {
+    let places = names.iter().enumerate();
+    let before = places.map(|(i, name)| names[..i].iter().filter(|other| *other == name).count());
+    let styles = styles(names.iter().copied()).into_iter().zip(before);
+    styles
+        .map(|((colour, dash), before)| (colour, dash + before))
+        .collect()
+}
+
 /// A colour that nobody has where there is one, else a pair that nobody has.
 fn free(name: &str, taken: &[(&str, (usize, usize))]) -> (usize, usize) {
     let start = letters(name);
