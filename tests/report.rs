@@ -83,6 +83,7 @@ fn the_page_works_in_a_browser_and_shows_the_numbers_of_the_files() {
         "pointer_reads_values",
         "all_controls_take_focus",
         "share_of_offers",
+        "drawn_for_paper",
     ] {
         assert_eq!(found(key), &Value::from(true), "{key} in {findings:#}");
     }

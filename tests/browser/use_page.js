@@ -69,6 +69,14 @@ one("#offers-bar [data-value=share]").click();
 press(one("#offers-panels .plot"), "Home");
 found.share_of_offers = readout.textContent.includes("%");
 
+const drawnWidths = () => all("main .plot > svg").map((svg) => svg.viewBox.baseVal.width);
+const onScreen = drawnWidths();
+dispatchEvent(new Event("beforeprint"));
+const onPaper = new Set(drawnWidths());
+dispatchEvent(new Event("afterprint"));
+found.drawn_for_paper = [...onPaper].sort().join() === "340,680" && drawnWidths().join() === onScreen.join()
+  && !onScreen.includes(680);
+
 all("details").forEach((d) => { d.open = true; });
 found.all_controls_take_focus = all("button, select, summary, [tabindex]").every((node) => {
   node.focus();

@@ -24,7 +24,7 @@ function lineChart(host, options) {
   const half = (s, k) => data.band * (s.error[k] ?? 0);
 
   function draw() {
-    const width = Math.max(280, plot.clientWidth || 800);
+    const width = Math.max(280, widthOf(plot, 800));
     const height = Math.round(Math.max(300, Math.min(440, width * 0.55)));
     const series = options.series.filter((s) => s.i < 0 || shown.has(s.i));
     const all = { x: [], y: [] };
@@ -185,9 +185,7 @@ function lineChart(host, options) {
     tip.style.right = share < 0.5 ? "auto" : `calc(${100 * (1 - share)}% + 14px)`;
   }
 
-  // In a frame of its own, because drawing may change sizes too.
-  new ResizeObserver(() => requestAnimationFrame(() => draw())).observe(host);
   shown.listeners.push(draw);
-  draw();
+  drawnAtEveryWidth(plot, draw);
   return { draw };
 }

@@ -24,10 +24,6 @@ function heatMaps() {
     : offers.share[k] > 1e-12 ? offers.mean[k] / offers.share[k] : null;
 
   function start() {
-    const action = data.runs[series.run].action;
-    byId("offers-lead").textContent = metric === "mean"
-      ? `Mean ${action} that the plan after the last episode offers at each step and budget left, over the contexts that are offered one, averaged over replications.`
-      : "Share of arriving contexts that the plan after the last episode makes an offer to, averaged over replications.";
     cell = null;
     draw();
   }
@@ -47,6 +43,10 @@ function heatMaps() {
   }
 
   function draw() {
+    const action = data.runs[series.run].action;
+    byId("offers-lead").textContent = metric === "mean"
+      ? `Mean ${action} that the plan after the last episode offers at each step and budget left, over the contexts that are offered one, averaged over replications.`
+      : "Share of arriving contexts that the plan after the last episode makes an offer to, averaged over replications.";
     const colours = coloursOf(series.run);
     const maps = [[`${series.name} (learnt)`, series.offers.learnt], ["optimal policy", optimalOf(series)]];
     panels = figures(byId("offers-panels"), series.offers, maps, colours);
@@ -89,7 +89,7 @@ function heatMaps() {
       keydown: (e) => key(e),
     });
     figure.append(stage);
-    const width = Math.max(260, stage.clientWidth || 400);
+    const width = Math.max(260, widthOf(stage, 400, 2));
     const height = Math.round(Math.max(200, Math.min(320, width * 0.62)));
     const frame = { left: 22 + 8 * String(budgets.at(-1)).length + 12, right: width - 6, top: 6, bottom: height - 42 };
     const w = (frame.right - frame.left) / steps.length;
@@ -185,11 +185,5 @@ function heatMaps() {
       ...(without ? [none, shape("text", { x: bar + 54, y: 15.5 }, "no offer")] : []));
   }
 
-  let width = 0;
-  new ResizeObserver(([entry]) => {
-    const now = Math.round(entry.contentRect.width);
-    // In a frame of its own, because drawing may change sizes too.
-    if (now !== width) { width = now; requestAnimationFrame(draw); }
-  }).observe(byId("offers-panels"));
-  start();
+  drawnAtEveryWidth(byId("offers-panels"), draw);
 }

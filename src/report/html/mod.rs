@@ -21,9 +21,11 @@ const MAIN: &str = include_str!("study.html");
 pub(super) const STYLE: &str = include_str!("report.css");
 pub(super) const ELEMENTS: &str = include_str!("elements.js");
 pub(super) const THEME: &str = include_str!("theme.js");
-const SCRIPTS: [&str; 5] = [
+pub(super) const DRAWN: &str = include_str!("drawn.js");
+const SCRIPTS: [&str; 6] = [
     ELEMENTS,
     THEME,
+    DRAWN,
     include_str!("chart.js"),
     include_str!("heat.js"),
     include_str!("page.js"),

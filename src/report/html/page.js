@@ -86,12 +86,12 @@ function finalTable() {
     const bands = (error) => all(error).map((e) => e === null ? null : data.band * e);
     const paired = (value) => (s) => s.policy === reference(s) ? null : value(s);
     return { name, rows, columns: [
-      ["Final regret ± 3 s.e.", withBands(all((s) => s.mean.at(-1)), bands((s) => s.error.at(-1)))],
-      ["Expected regret ± 3 s.e.", withBands(all((s) => s.expected), bands((s) => s.expected_error))],
-      [`Over ${references.length === 1 ? references[0] : "the reference"} ± 3 s.e.`,
+      ["Final regret ± 3 s.e.", withBands(all((s) => s.mean.at(-1)), bands((s) => s.error.at(-1)))],
+      ["Expected regret ± 3 s.e.", withBands(all((s) => s.expected), bands((s) => s.expected_error))],
+      [`Over ${references.length === 1 ? references[0] : "the reference"} ± 3 s.e.`,
         withBands(all(paired((s) => s.paired)), bands(paired((s) => s.paired_error)))],
       ["Share of opt", all((s) => s.share_of_opt).map(percent)], ["Reward per episode", column(all((s) => s.mean_reward))],
-      ["Slope, last half ± 3 s.e.", withBands(all((s) => s.slope), bands((s) => s.slope_error))],
+      ["Slope, last half ± 3 s.e.", withBands(all((s) => s.slope), bands((s) => s.slope_error))],
     ] };
   });
   const filled = (_, c) => parts.some(({ columns }) => columns[c][1].some((cell) => cell !== "–"));

@@ -11,11 +11,11 @@ function sweepTable() {
   const band = (name) => result(name).map((error) => (error === null ? null : data.band * error));
   const other = (values) => values.map((v, k) => (data.rows[k].result.policy === data.reference ? null : v));
   const numbers = [
-    ["Reward per episode", column(result("mean_reward"))], ["opt", column(result("opt"))],
-    ["Share of opt", result("share_of_opt").map(percent)],
     ["Final regret ± 3 s.e.", withBands(result("final_regret"), band("standard_error"))],
-    ["Expected regret ± 3 s.e.", withBands(result("expected_regret"), band("expected_standard_error"))],
     [`Over ${data.reference} ± 3 s.e.`, data.reference === null ? [] : withBands(other(result("paired_difference")), other(band("paired_standard_error")))],
+    ["Expected regret ± 3 s.e.", withBands(result("expected_regret"), band("expected_standard_error"))],
+    ["Share of opt", result("share_of_opt").map(percent)],
+    ["Reward per episode", column(result("mean_reward"))], ["opt", column(result("opt"))],
     ["Slope ± 3 s.e.", withBands(result("slope"), band("slope_standard_error"))],
   ].filter(([, cells]) => cells.some((cell) => cell !== "–"));
   // The whole paths stand above; the table has little room.

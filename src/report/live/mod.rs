@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::html::data::ramp_colours;
 use super::html::page::Page;
-use super::html::{ELEMENTS, STYLE, THEME};
+use super::html::{DRAWN, ELEMENTS, STYLE, THEME};
 use super::own_data::{MARKS, OWN_STYLE};
 use super::plot::{COLOURS, DASHES};
 
@@ -23,7 +23,7 @@ pub fn live_page(name: &str) -> String {
         connects: true,
         styles: &[STYLE, OWN_STYLE, LIVE_STYLE],
         data: &data,
-        scripts: &[ELEMENTS, THEME, MARKS, LIVE],
+        scripts: &[ELEMENTS, THEME, DRAWN, MARKS, LIVE],
     };
     page.text()
 }

@@ -8,7 +8,7 @@ function picture(host, options) {
   const stage = el("div", { class: "plot" });
   host.append(stage);
   function draw() {
-    const width = Math.max(260, stage.clientWidth || 480);
+    const width = Math.max(260, widthOf(stage, 480));
     const height = Math.round(Math.max(230, Math.min(340, width * 0.62)));
     const axis = (a, count, tight) => linearTicks(a.low, a.high, count, tight, a.whole);
     const x = axis(options.x, Math.max(3, Math.min(7, width / 80)), true);
@@ -32,19 +32,7 @@ function picture(host, options) {
       shape("text", { class: "name", "text-anchor": "middle",
         transform: `translate(13 ${(frame.top + frame.bottom) / 2}) rotate(-90)` }, options.y.name)));
   }
-  drawnAtEveryWidth(host, draw);
-}
-
-/** Draws now, and again whenever the width changes: in a frame of its own, because drawing may change widths too. */
-function drawnAtEveryWidth(host, draw) {
-  draw();
-  let width = Math.round(host.clientWidth);
-  new ResizeObserver(([entry]) => {
-    const now = Math.round(entry.contentRect.width);
-    if (now === width) return;
-    width = now;
-    requestAnimationFrame(draw);
-  }).observe(host);
+  drawnAtEveryWidth(stage, draw);
 }
 
 /** A dot, with its interval where it has one, and its words for those who point at it. */

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::html::data::ramp_colours;
 use super::html::page::Page;
-use super::html::{ELEMENTS, STYLE, THEME};
+use super::html::{DRAWN, ELEMENTS, STYLE, THEME};
 use super::plot::{COLOURS, DASHES};
 use crate::history::fit::ModelFile;
 use crate::history::plan::PlanView;
@@ -47,7 +47,7 @@ fn page(title: &str, footer: &str, script: &str, mut data: Value) -> String {
         connects: false,
         styles: &[STYLE, OWN_STYLE],
         data: &data,
-        scripts: &[ELEMENTS, THEME, MARKS, script],
+        scripts: &[ELEMENTS, THEME, DRAWN, MARKS, script],
     };
     page.text()
 }

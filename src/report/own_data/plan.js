@@ -68,7 +68,7 @@ function map() {
   let view = null;
 
   function draw() {
-    const width = Math.max(260, stage.clientWidth || 600);
+    const width = Math.max(260, widthOf(stage, 600));
     const height = Math.round(Math.max(220, Math.min(400, width * 0.52)));
     const frame = { left: 34 + 8 * String(plan.budget).length, right: width - 6, top: 6, bottom: height - 42 };
     const w = (frame.right - frame.left) / horizon;
@@ -86,7 +86,7 @@ function map() {
         let end = i + 1;
         while (end < horizon && segment.offers[end * plan.budget + j] === action) end++;
         const [x, y] = corner(i, j);
-        const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: ((end - i) * w).toFixed(2), height: h.toFixed(2) });
+        const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: ((end - i) * w + 0.4).toFixed(2), height: (h + 0.4).toFixed(2) });
         rect.style.fill = colour(action);
         cells.append(rect);
         i = end;
@@ -144,7 +144,7 @@ function map() {
     go(now.step + move[0], now.budget + move[1]);
   }
 
-  drawnAtEveryWidth(host, draw);
+  drawnAtEveryWidth(stage, draw);
   return { draw };
 }
 
