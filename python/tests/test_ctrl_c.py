@@ -63,6 +63,14 @@ CASES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def heeds_ctrl_c():
+    """A shell's background job ignores Ctrl-C, and so would its children: the tests heed it, however they were started."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted(setup: str, call: str, after: float) -> float:
     """Runs a call, sends Ctrl-C as a terminal does, and waits for the end of all processes: the seconds it took."""
     code = "import os, numpy as np, cbwk" + textwrap.dedent(setup) + textwrap.dedent("""
