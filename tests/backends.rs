@@ -6,6 +6,8 @@ mod common;
 mod conformance;
 #[path = "common/lemma_1.rs"]
 mod lemma_1;
+#[path = "common/owned_problem.rs"]
+mod owned_problem;
 #[path = "common/single_contexts.rs"]
 mod single_contexts;
 #[path = "common/structured_problems.rs"]
@@ -22,7 +24,8 @@ use cbwk_gpu::dp::{
 };
 use cbwk_gpu::oracle::Known;
 use common::{Shape, rng, study};
-use conformance::{Conformance, Owned, Structure};
+use conformance::Conformance;
+use owned_problem::{Owned, Structure};
 
 /// Runs the suite and, where they are of the right structure, the known optima.
 fn conforms(name: &str, backend: &mut dyn Backend, structure: Structure, tolerance: f64) {
@@ -57,12 +60,7 @@ fn dense_cpu_with_32_bit_terms() {
 #[test]
 fn cpu_by_the_fastest_strategy() {
     let name = "cpu f64, any strategy";
-    for structure in [
-        Structure::Any,
-        Structure::Auction,
-        Structure::UnitCost,
-        Structure::SharedUnitCost,
-    ] {
+    for structure in Structure::ALL {
         conforms(name, &mut Cpu::default(), structure, 1e-12);
     }
 }

@@ -7,30 +7,23 @@
 
 #[path = "common/mutate.rs"]
 mod mutate;
+#[path = "fuzz/readers.rs"]
+mod readers;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use cbwk_gpu::config::{Document, Instance, PRESETS, Study, StudyFile};
-use cbwk_gpu::dp::cpu::Dense;
+use cbwk_gpu::config::{Document, Instance, PRESETS, Study};
 use cbwk_gpu::error::InputError;
-use cbwk_gpu::experiment::{Prepared, Sink, SinkError, Todo, WaveState};
-use cbwk_gpu::files::sha256;
-use cbwk_gpu::history::{BudgetSource, FeatureColumns, Import, ImportSpec, LabeledLog, LogForm};
-use cbwk_gpu::history::{OfferKind, StepSource, TaskFile};
-use cbwk_gpu::results::{
-    EpisodeRow, Overview, RecordLog, Results, ResultsFolder, Rows, Run, StudyText,
-};
-use cbwk_gpu::runs::{Shards, status};
+use cbwk_gpu::history::{FeatureColumns, Import, LabeledLog, LogForm, TaskFile};
 use mutate::mutated;
 use peak_alloc::PeakAlloc;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use readers::*;
 use tempfile::tempdir;
 
 #[global_allocator]
@@ -170,186 +163,6 @@ impl Target<'_> {
 
 fn as_bytes(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
-}
-
-/// A study file with its sweep, as `simulate` and `solve` read it.
-fn read_study(file: &Path, input: &[u8]) -> Result<(), InputError> {
-    let document = Document::parse(file, &String::from_utf8_lossy(input))?;
-    if let Some(sweep) = document.sweep()? {
-        for point in sweep.points.iter().take(3) {
-            StudyFile::of_point(point)?;
-        }
-    }
-    let _ = Instance::from_document(&document);
-    let study = StudyFile::from_document(&document)?;
-    // What is accepted is written, and its need is known before it runs.
-    assert!(!study.resolved_text().is_empty());
-    let _ = (
-        study.study.memory(),
-        cbwk_gpu::results::disk_needed(&study.study),
-    );
-    Ok(())
-}
-
-fn spec(text: &str) -> ImportSpec {
-    let time = text.contains("2026");
-    ImportSpec {
-        episode: "day".into(),
-        step: StepSource::Column {
-            name: "hour".into(),
-            steps: time.then_some(3),
-        },
-        action: "price".into(),
-        accepted: "sold".into(),
-        features: None,
-        categories: Vec::new(),
-        budget: BudgetSource::Column("stock".into()),
-        probability: None,
-        kind: OfferKind::Pricing,
-        round: None,
-        drop_wrong: !time,
-    }
-}
-
-fn cbwk(folder: &Path, args: &[&str]) {
-    let run = Command::new(env!("CARGO_BIN_EXE_cbwk-gpu"))
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let message = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success(), "{args:?}: {message}");
-}
-
-/// Files of a results folder that a report reads, by name.
-fn results(folder: &Path) -> BTreeMap<&'static str, Vec<u8>> {
-    fs::write(folder.join("t.toml"), SMALL).unwrap();
-    let swept = format!("{SMALL}[sweep]\nstudy.seed = [1]\n");
-    fs::write(folder.join("u.toml"), swept).unwrap();
-    cbwk(folder, &["simulate", "u.toml", "--out", "o", "--quiet"]);
-    let names = [
-        "run.json",
-        "study.toml",
-        "summary.csv",
-        "steps.csv",
-        "actions.csv",
-        "episodes.csv",
-    ];
-    let read = |name: &'static str| (name, fs::read(folder.join("o/seed=1").join(name)).unwrap());
-    let mut files: BTreeMap<_, _> = names.into_iter().map(read).collect();
-    files.insert(
-        "overview.csv",
-        fs::read(folder.join("o/overview.csv")).unwrap(),
-    );
-    files
-}
-
-/// One file of a results folder is wrong, the others are right.
-fn read_results(folder: &Path, name: &str, input: &[u8]) -> Result<(), InputError> {
-    let file = folder.join(name);
-    fs::write(&file, input).unwrap();
-    match name {
-        "run.json" => Run::read(&file).map(drop)?,
-        "study.toml" => StudyText::read(&file).map(drop)?,
-        "overview.csv" => return Overview::read(&file).map(drop),
-        "episodes.csv" => {
-            return Rows::<EpisodeRow, _>::open(&file)?.try_for_each(|line| line.map(drop));
-        }
-        _ => {}
-    }
-    Results::read(folder).map(drop)
-}
-
-/// A line as `records.jsonl` and `wave.json` have it: whoever means harm can compute a checksum.
-fn sealed(input: &[u8]) -> Vec<u8> {
-    let line = |line: &[u8]| {
-        let end = line.strip_suffix(b"\n").unwrap_or(line);
-        let json = end.get(17..).unwrap_or(end);
-        let digits = sha256(json);
-        [&digits.as_bytes()[..16], b" ", json, b"\n"].concat()
-    };
-    let lines = input.split_inclusive(|byte| *byte == b'\n');
-    lines.flat_map(line).collect()
-}
-
-/// Two shards of a study, as other machines may have left them.
-fn shards(folder: &Path) -> Vec<u8> {
-    for shard in ["1/2", "2/2"] {
-        let args = [
-            "simulate", "t.toml", "--out", "shards", "--quiet", "--trace", "--shard", shard,
-        ];
-        cbwk(folder, &args);
-    }
-    fs::read(folder.join("shards/shard-1-of-2/records.jsonl")).unwrap()
-}
-
-fn refused(error: impl std::fmt::Display) -> InputError {
-    InputError::Option {
-        option: "shards".into(),
-        message: error.to_string(),
-    }
-}
-
-/// Records of a shard: alone, as a status, and merged with the other shard.
-fn read_records(folder: &Path, input: &[u8]) -> Result<(), InputError> {
-    let shards = folder.join("shards");
-    let shard = shards.join("shard-1-of-2");
-    fs::write(shard.join("records.jsonl"), sealed(input)).unwrap();
-    status(&shards).map_err(refused)?;
-    if let Some(log) = RecordLog::read(&shard)? {
-        let mut reader = log.open()?;
-        for policy in log.policies() {
-            for number in log.finished(policy) {
-                reader.record(policy, number)?;
-            }
-        }
-    }
-    let shards = Shards::collect(&shards).map_err(refused)?;
-    let merged = ResultsFolder::prepare(&folder.join("merged"), true).map_err(refused)?;
-    shards
-        .merge_into(&merged, || None)
-        .map(drop)
-        .map_err(refused)
-}
-
-/// The first wave after its first episode.
-#[derive(Default)]
-struct FirstWave(Option<WaveState>);
-
-impl Sink for FirstWave {
-    fn wants_state(&mut self, _stopping: bool) -> bool {
-        self.0.is_none()
-    }
-
-    fn state(&mut self, state: &WaveState) -> Result<(), SinkError> {
-        self.0 = Some(state.clone());
-        Ok(())
-    }
-}
-
-/// A checkpoint, taken up to the end of its wave.
-fn read_wave_file(study: &Study, input: &[u8]) -> Result<(), InputError> {
-    let state: WaveState = serde_json::from_slice(input).map_err(refused)?;
-    let prepared = Prepared::new(study).map_err(refused)?;
-    let todo = Todo {
-        replications: vec![Vec::new(); study.policies.len()],
-        under_way: Some(state),
-    };
-    prepared.run(todo, &mut Dense, &mut ()).map_err(refused)
-}
-
-/// The states of a study's policies, each under way.
-fn waves(study: &Study) -> Vec<Vec<u8>> {
-    let prepared = Prepared::new(study).unwrap();
-    let states = (0..study.policies.len()).filter_map(|number| {
-        let mut first = FirstWave::default();
-        let todo = Todo::of_policy(study, number);
-        prepared.run(todo, &mut Dense, &mut first).unwrap();
-        first.0
-    });
-    states
-        .map(|state| serde_json::to_vec(&state).unwrap())
-        .collect()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use crate::conformance::{Owned, Structure};
+use crate::owned_problem::{Owned, Structure};
 use crate::structured_problems::{ActionBounds, Ellipsoid, Scattered};
 
 /// Rows that make lists just below, at and above lanes, vectors and chunks.
