@@ -1,10 +1,14 @@
-//! What studies and results both need of files: names that are safe everywhere, and checksums.
+//! What studies and results both need of files: names that are safe everywhere, checksums, and JSON with its mistakes named.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 use sha2::{Digest, Sha256};
+
+use crate::error::InputError;
 
 /// Bytes that a name may have; file systems allow 255, and numbers are put behind names that are taken.
 const NAME_BYTES: usize = 200;
@@ -81,9 +85,77 @@ fn digits(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// What the text of a JSON file says. A mistake has its line, its field and plain words.
+pub fn json<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, InputError> {
+    let named = |field: &str, error: &serde_json::Error| {
+        let line = error.line();
+        let place = format!(" at line {line} column {}", error.column());
+        let what = error.to_string().replace(&place, "");
+        InputError::At {
+            file: file.to_path_buf(),
+            line,
+            message: match error.classify() {
+                Category::Data if field != "." => format!("{field}: {}", plainly(&what)),
+                Category::Data => plainly(&what),
+                _ => what,
+            },
+        }
+    };
+    let mut json = serde_json::Deserializer::from_str(text);
+    let found = serde_path_to_error::deserialize(&mut json);
+    let found = found.map_err(|error| named(&error.path().to_string(), error.inner()))?;
+    json.end().map_err(|error| named(".", &error))?;
+    Ok(found)
+}
+
+/// A message of the parser in the words of this program.
+fn plainly(message: &str) -> String {
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("{key}: found nothing; accepted: a file of this program");
+    }
+    let found = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|start| message.strip_prefix(start));
+    match found.and_then(|rest| rest.split_once(", expected ")) {
+        Some((found, accepted)) => {
+            let accepted = match accepted {
+                "f64" => "a number",
+                "u32" | "u64" | "usize" => "a whole number",
+                other => other,
+            };
+            format!("found {found}; accepted: {accepted}")
+        }
+        None => message.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mistakes_in_json_have_their_line_their_field_and_plain_words() {
+        for (text, expected) in [
+            (
+                "{\n\"a\": [1.5, null]}",
+                "x.json:2: a[1]: found null; accepted: a number",
+            ),
+            (
+                "{\"b\": 1}",
+                "x.json:1: `a`: found nothing; accepted: a file of this program",
+            ),
+            ("{\"a\": []}\n}", "x.json:2: trailing characters"),
+            ("{\"a\": [", "x.json:1: EOF while parsing a list"),
+        ] {
+            #[derive(Debug, serde::Deserialize)]
+            #[allow(dead_code, reason = "only its mistakes matter")]
+            struct Numbers {
+                a: Vec<f64>,
+            }
+            let error = json::<Numbers>(Path::new("x.json"), text).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
 
     #[test]
     fn names_stay_where_they_are_put() {

@@ -134,11 +134,7 @@ impl TaskFolder {
             },
             _ => InputError::unreadable(&place, &error),
         })?;
-        let file: ModelFile = serde_json::from_str(&text).map_err(|error| InputError::At {
-            file: place,
-            line: error.line(),
-            message: error.to_string(),
-        })?;
+        let file: ModelFile = crate::files::json(&place, &text)?;
         let fitted = Fitted::again(&self.file, Arc::clone(&self.task), self.log()?, file);
         fitted.map_err(|invalid| self.wrong(LOG_FILE, &invalid))
     }

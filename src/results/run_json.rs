@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::InputError;
-use crate::files::sha256;
+use crate::files::{self, sha256};
 use crate::statistics::MeanAndError;
 
 /// A number per starting budget.
@@ -218,26 +218,8 @@ pub(super) fn with_error(mean: Option<f64>, error: Option<f64>) -> Option<MeanAn
 impl Run {
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let text =
-            crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
-        let mut json = serde_json::Deserializer::from_str(&text);
-        serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let (path, inner) = (error.path().to_string(), error.inner());
-            let line = inner.line();
-            let place = format!(" at line {line} column {}", inner.column());
-            let what = inner.to_string().replace(&place, "");
-            InputError::At {
-                file: file.to_path_buf(),
-                line,
-                message: match inner.classify() {
-                    serde_json::error::Category::Data if path != "." => {
-                        format!("{path}: {}", plainly(&what))
-                    }
-                    serde_json::error::Category::Data => plainly(&what),
-                    _ => what,
-                },
-            }
-        })
+        let text = files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
+        files::json(file, &text)
     }
 
     /// The file's text.
@@ -262,20 +244,6 @@ impl Run {
     /// The entry of a policy.
     pub fn policy(&self, name: &str) -> Option<&PolicyRun> {
         self.policies.iter().find(|policy| policy.name == name)
-    }
-}
-
-/// A message of the parser in the words of this program.
-fn plainly(message: &str) -> String {
-    if let Some(key) = message.strip_prefix("missing field ") {
-        return format!("{key}: found nothing; accepted: a run.json of this program");
-    }
-    let found = ["invalid type: ", "invalid value: "]
-        .iter()
-        .find_map(|start| message.strip_prefix(start));
-    match found.and_then(|rest| rest.split_once(", expected ")) {
-        Some((found, accepted)) => format!("found {found}; accepted: {accepted}"),
-        None => message.to_string(),
     }
 }
 
@@ -371,17 +339,17 @@ mod tests {
             (
                 "\"seed\": 1",
                 "\"seed\": \"x\"",
-                "run.json:4: seed: found string \"x\"; accepted: u64",
+                "run.json:4: seed: found string \"x\"; accepted: a whole number",
             ),
             (
                 "\"mean_reward\"",
                 "\"reward\"",
-                ": `mean_reward`: found nothing; accepted: a run.json",
+                ": `mean_reward`: found nothing; accepted: a file of this program",
             ),
             (
                 "\"final_regret\": 1.0",
                 "\"final_regret\": []",
-                ": policies[0].final_regret: found sequence; accepted: f64",
+                ": policies[0].final_regret: found sequence; accepted: a number",
             ),
             (
                 "\"seed\": 1,",

@@ -43,11 +43,7 @@ impl SweepIndex {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(InputError::unreadable(&file, &error)),
         };
-        let index: Self = serde_json::from_str(&text).map_err(|error| InputError::At {
-            file: file.clone(),
-            line: error.line(),
-            message: format!("found another format ({error}); accepted: a sweep of this program"),
-        })?;
+        let index: Self = crate::files::json(&file, &text)?;
         let is_name = |label: &String| {
             let mut parts = Path::new(label).components();
             matches!(
