@@ -34,7 +34,7 @@ pub fn merge(args: &MergeArgs) -> anyhow::Result<()> {
             return Ok(writeln!(out, "[{}]", runs.join(","))?);
         }
         (None, _) => report::table::study(&merged.results[0], style),
-        (Some(sweep), _) => report::overview::table(&sweep.title, &sweep.overview(&runs), style),
+        (Some(sweep), _) => report::overview::table(sweep, &runs, style),
     };
     write!(
         out,

@@ -115,7 +115,7 @@ pub fn simulate_all(
         writeln!(out, "finished in {place} ({time})")?;
         return Ok(());
     }
-    let overview = report::overview::write(index, &runs, &folder)?;
+    report::overview::write(index, &runs, &folder)?;
     match args.machine.format {
         TableFormat::Json => {
             let runs: Vec<String> = runs.iter().map(cbwk_gpu::results::Run::text).collect();
@@ -123,7 +123,7 @@ pub fn simulate_all(
         }
         format => {
             let style = format.style();
-            let table = report::overview::table(&index.title, &overview, style);
+            let table = report::overview::table(index, &runs, style);
             let end = style.prose(&format!("\nresults in {place} ({time})"));
             write!(out, "{table}{end}")?;
         }

@@ -51,7 +51,7 @@ impl Knowledge {
         let mut warnings = Vec::new();
         if self.vacuous > 0.5 && self.width > 0.9 {
             warnings.push(format!(
-                "the oracle has learnt nothing: mean width {:.2} after {:.0} observations; see calibrate, and bounds = \"mixture\" or \"beta-binomial\"",
+                "the oracle has learnt nothing: mean width {:.2} after {:.0} observations; see calibrate, and tight-opt-dp, whose bounds are tight",
                 self.width, self.observations
             ));
         }

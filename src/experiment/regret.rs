@@ -72,10 +72,10 @@ impl<'a> RegretTally<'a> {
         let replications = self.finals.len() as f64;
         let earned = self.earned / replications;
         let cumulative = self.moments.finish();
-        // Of a regret within its error of zero a slope would be one of noise.
-        let is_noise = cumulative.last().is_none_or(|last| last.lower() <= 0.0);
+        // Of a regret within its error of zero, or of unknown error, a slope would be one of noise.
+        let is_clear = cumulative.last().is_some_and(|last| last.lower() > 0.0);
         RegretSummary {
-            slope: self.growth.slope().filter(|_| !is_noise),
+            slope: self.growth.slope().filter(|_| is_clear),
             cumulative,
             finals: self.finals,
             mean_reward: earned / opt.len() as f64,

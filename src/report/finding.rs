@@ -1,62 +1,93 @@
 //! What came out, in one sentence that follows from the numbers.
 
-use super::style::{fixed, with_band};
+use super::style::{decimals, fixed, with_band};
 use super::table::share;
 use crate::results::PointResult;
-use crate::statistics::MeanAndError;
+use crate::statistics::{BAND, MeanAndError};
 
-/// The policy of lowest regret among those that do not know the truth, and how far it is from what it is compared with.
-pub fn finding(results: impl Iterator<Item = PointResult>) -> String {
-    let results: Vec<PointResult> = results.collect();
-    let knows = |result: &PointResult| {
-        let name = result.policy.rsplit('/').next().unwrap_or_default();
-        name == "clairvoyant" || name == "fluid"
-    };
-    let mut ranked: Vec<(&PointResult, MeanAndError)> = results
-        .iter()
-        .filter(|result| !knows(result))
-        .filter_map(|result| Some((result, result.regret()?)))
+/// A policy of a run.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// What came out.
+    pub result: PointResult,
+    /// The run: policies of one met the same contexts and luck.
+    pub run: usize,
+    /// Whether it knows the truth: such a policy is not ranked.
+    pub knows: bool,
+    /// Whether others are compared with it.
+    pub is_reference: bool,
+    /// Its final regrets, replication by replication; empty where they are unknown.
+    pub finals: &'a [f64],
+}
+
+/// The policy of lowest regret among those that do not know the truth, and how far it is from the next one and from what it is
+/// compared with.
+pub fn finding<'a>(found: impl Iterator<Item = Found<'a>>) -> String {
+    let mut ranked: Vec<(Found, MeanAndError)> = found
+        .filter(|found| !found.knows)
+        .filter_map(|found| found.result.regret().map(|regret| (found, regret)))
         .collect();
     ranked.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    let Some(&(best, regret)) = ranked.first() else {
+    let Some((first, regret)) = ranked.first() else {
         return "There is nothing to compare.".into();
     };
-    let mut text = format!(
-        "{} earns {} of opt and ends with the lowest regret, {}",
-        best.policy,
-        share(best),
-        band(regret)
-    );
+    let best = &first.result;
+    let earns = match best.share_of_opt {
+        Some(_) => format!("earns {} of opt and ends", share(best)),
+        None => "ends".into(),
+    };
+    let lowest = if ranked.len() > 1 { "the lowest" } else { "a" };
+    let mut text = format!("{} {earns} with {lowest} regret", best.policy);
+    text += &match ranked.len() {
+        1 => format!(" of {}", band(*regret)),
+        _ => format!(", {}", band(*regret)),
+    };
     if let Some((next, other)) = ranked.get(1) {
-        let apart = if other.lower() > regret.upper() {
-            "against"
-        } else {
-            "within the errors of"
-        };
-        text += &format!(", {apart} {} of {}", band(*other), next.policy);
+        text += &apart(first, *regret, next, *other);
     }
-    let is_reference = best.policy.rsplit('/').next() == Some(&best.reference);
-    if let Some(paired) = best.paired().filter(|_| !is_reference) {
+    if let Some(paired) = best.paired().filter(|_| !first.is_reference) {
         let side = if paired.mean < 0.0 { "below" } else { "above" };
         let size = MeanAndError {
             mean: paired.mean.abs(),
             ..paired
         };
         let size = band(size);
-        text += &match paired.lower() > 0.0 || paired.upper() < 0.0 {
-            true => format!("; that is {size} {side} {}", best.reference),
-            false => format!("; {} is not told apart from it ({size})", best.reference),
+        text += &match paired.lower() <= 0.0 && paired.upper() >= 0.0 {
+            true => format!("; {} is not told apart from it ({size})", best.reference),
+            false => format!("; that is {size} {side} {}", best.reference),
         };
     }
     if best.share_of_opt.is_some_and(|share| share < 0.5) {
         text += &format!(", with {} of what could be earned lost", lost(best));
     }
+    if regret.standard_error.is_nan() {
+        text += ". One replication tells no errors";
+    }
     text + "."
+}
+
+/// The best against the next: by paired differences where both are of one run, else by their bands.
+fn apart(best: &Found, regret: MeanAndError, next: &Found, other: MeanAndError) -> String {
+    let (name, its) = (&next.result.policy, band(other));
+    let pairs = best.run == next.run && best.finals.len() == next.finals.len();
+    if pairs && best.finals.len() > 1 {
+        let difference = MeanAndError::of_differences(next.finals, best.finals);
+        let size = band(difference);
+        return match difference.lower() > 0.0 {
+            true => format!(", {size} below that of {name} ({its})"),
+            false => format!(", not told apart from that of {name} ({its}, difference {size})"),
+        };
+    }
+    match other.lower() <= regret.upper() {
+        true => format!(", within the errors of {its} of {name}"),
+        false => format!(", against {its} of {name}"),
+    }
 }
 
 /// A mean with its band, as pages write it.
 pub(super) fn band(value: MeanAndError) -> String {
-    with_band(Some(value), 1).replace("+-", "±")
+    let decimals = decimals([value.mean, BAND * value.standard_error], 1);
+    with_band(Some(value), decimals).replace("+-", "±")
 }
 
 fn lost(result: &PointResult) -> String {
@@ -67,8 +98,9 @@ fn lost(result: &PointResult) -> String {
 mod tests {
     use super::*;
 
-    fn result(policy: &str, regret: f64, paired: f64) -> PointResult {
-        PointResult {
+    /// Final regrets around `regret`, and the same luck in each.
+    fn found(policy: &str, regret: f64, paired: f64, finals: &'static [f64]) -> Found<'static> {
+        let result = PointResult {
             policy: policy.into(),
             final_regret: Some(regret),
             standard_error: Some(2.0),
@@ -77,22 +109,53 @@ mod tests {
             paired_difference: Some(paired),
             paired_standard_error: Some(1.0),
             ..PointResult::default()
+        };
+        Found {
+            result,
+            run: 0,
+            knows: policy == "clairvoyant",
+            is_reference: policy == "clairvoyant",
+            finals,
         }
     }
 
     #[test]
     fn the_best_learner_in_a_sentence() {
-        let all = [
-            result("clairvoyant", -1.0, 0.0),
-            result("a", 30.0, 31.0),
-            result("b", 20.0, 21.0),
-        ];
-        assert_eq!(
-            finding(all.into_iter()),
-            "b earns 90.0% of opt and ends with the lowest regret, 20.0 ± 6.0, within the errors of 30.0 ± 6.0 of a; that \
-             is 21.0 ± 3.0 above clairvoyant."
-        );
-        let level = finding([result("a", 3.0, 2.0)].into_iter());
+        let all = |run, finals| {
+            let other = Found {
+                run,
+                ..found("a", 30.0, 31.0, finals)
+            };
+            let all = [
+                found("clairvoyant", -1.0, 0.0, &[]),
+                other,
+                found("b", 20.0, 21.0, &[10.0, 20.0, 30.0]),
+            ];
+            finding(all.into_iter())
+        };
+        let start = "b earns 90.0% of opt and ends with the lowest regret, 20.0 ± 6.0, ";
+        let end = "; that is 21.0 ± 3.0 above clairvoyant.";
+        // The bands overlap; pairs tell them apart, or do not.
+        for (run, finals, expected) in [
+            (
+                0,
+                &[19.0, 30.0, 41.0],
+                "10.0 ± 1.7 below that of a (30.0 ± 6.0)",
+            ),
+            (
+                0,
+                &[41.0, 30.0, 19.0],
+                "not told apart from that of a (30.0 ± 6.0, difference 10.0 ± 36.4)",
+            ),
+            (
+                1,
+                &[19.0, 30.0, 41.0],
+                "within the errors of 30.0 ± 6.0 of a",
+            ),
+        ] {
+            assert_eq!(all(run, finals), format!("{start}{expected}{end}"));
+        }
+        let level = finding([found("a", 3.0, 2.0, &[])].into_iter());
         assert!(
             level.ends_with("; clairvoyant is not told apart from it (2.0 ± 3.0)."),
             "{level}"

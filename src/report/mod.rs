@@ -12,6 +12,7 @@ pub mod png;
 pub mod style;
 pub mod table;
 pub mod verdict;
+pub mod warnings;
 
 use crate::error::OutputError;
 use crate::results::ResultsFolder;

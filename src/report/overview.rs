@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 
 use super::plot::{AxisName, Chart, Scale, Series, banded, small_multiples, styles};
-use super::style::{Style, Table, band_cells, fixed, with_band};
+use super::style::{Style, Table, band_cells, counted, decimals, fixed, with_band};
 use super::table::{ERRORS, share};
-use super::write_picture;
+use super::{warnings, write_picture};
 use crate::error::OutputError;
-use crate::results::{Overview, OverviewRow, ResultsFolder, Run, SweepIndex};
+use crate::results::{Overview, OverviewRow, PointResult, ResultsFolder, Run, SweepIndex};
+use crate::statistics::BAND;
 
 /// From this ratio of largest to smallest value on, the swept axis is logarithmic.
 const LOG_RATIO: f64 = 50.0;
 
-/// `overview.csv` for people.
-pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
+/// `overview.csv` for people, with what the runs warn of.
+pub fn table(sweep: &SweepIndex, runs: &[Run], style: Style) -> String {
+    let overview = &sweep.overview(runs);
     let mut header = vec!["policy"];
     header.extend(overview.keys.iter().map(String::as_str));
     header.extend(["mean reward", "opt", "of opt", "final regret", "+- 3 s.e."]);
@@ -29,6 +31,10 @@ pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
     header.push("slope +- 3 s.e.");
     let mut table = Table::new(header);
     let number = |x: Option<f64>, decimals| fixed(x.unwrap_or(f64::NAN), decimals);
+    let results = || overview.rows.iter().map(|row| &row.result);
+    let regrets = results().filter_map(PointResult::regret);
+    let digits = decimals(regrets.flat_map(|x| [x.mean, BAND * x.standard_error]), 1);
+    let reward_digits = decimals(results().filter_map(|r| r.opt.or(r.mean_reward)), 3);
     for row in &overview.rows {
         let result = &row.result;
         let mut cells = vec![result.policy.clone()];
@@ -37,35 +43,63 @@ pub fn table(headline: &str, overview: &Overview, style: Style) -> String {
             value => value.to_string(),
         }));
         cells.extend([
-            number(result.mean_reward, 3),
-            number(result.opt, 3),
+            number(result.mean_reward, reward_digits),
+            number(result.opt, reward_digits),
             share(result),
         ]);
-        cells.extend(band_cells(result.regret(), 1));
+        cells.extend(band_cells(result.regret(), digits));
         if expected {
-            cells.extend(band_cells(result.expected(), 1));
+            cells.extend(band_cells(result.expected(), digits));
         }
         if let Some(reference) = reference {
             let paired = result.paired().filter(|_| result.policy != reference);
-            cells.extend(band_cells(paired, 1));
+            cells.extend(band_cells(paired, digits));
         }
         cells.push(with_band(result.slope(), 2));
         table.push(cells);
     }
-    let text = style.prose(&format!("{headline}\n\n")) + &table.text(style);
-    text + &style.prose(&format!("\n{ERRORS}"))
+    let headline = format!("{}: {}\n\n", sweep.title, setting(runs));
+    let mut notes = format!("\n{ERRORS}\n");
+    let points = sweep.points.iter().map(|point| point.label.as_str());
+    for warning in warnings::of_points(points.zip(runs)) {
+        notes += &format!("warning: {warning}\n");
+    }
+    style.prose(&headline) + &table.text(style) + &style.prose(&notes)
+}
+
+/// What was run at the points: one number where all have the same.
+pub fn setting(runs: &[Run]) -> String {
+    let range = |value: fn(&Run) -> usize, noun: &str| {
+        let low = runs.iter().map(value).min().unwrap_or_default();
+        let high = runs.iter().map(value).max().unwrap_or_default();
+        match low == high {
+            true => counted(low, noun),
+            false => format!("{low} to {}", counted(high, noun)),
+        }
+    };
+    format!(
+        "T = {}, H = {}, {}",
+        range(|run| run.episodes, "episode"),
+        range(|run| run.horizon, "step"),
+        range(|run| run.replications, "replication")
+    )
+}
+
+/// The look of every policy, the same in all charts of a sweep.
+pub fn looks(overview: &Overview) -> Vec<(&str, (usize, usize))> {
+    let mut policies: Vec<&str> = Vec::new();
+    for row in &overview.rows {
+        place_of(&mut policies, row.result.policy.as_str());
+    }
+    let looks = styles(policies.iter().copied());
+    policies.into_iter().zip(looks).collect()
 }
 
 /// Writes `overview.csv` and the picture of a sweep whose points have these runs.
-pub fn write(
-    sweep: &SweepIndex,
-    runs: &[Run],
-    folder: &ResultsFolder,
-) -> Result<Overview, OutputError> {
+pub fn write(sweep: &SweepIndex, runs: &[Run], folder: &ResultsFolder) -> Result<(), OutputError> {
     let overview = sweep.overview(runs);
     folder.write("overview.csv", &overview.text())?;
-    write_picture(folder, "overview", &picture(&sweep.title, &overview))?;
-    Ok(overview)
+    write_picture(folder, "overview", &picture(&sweep.title, &overview))
 }
 
 /// Panels of the picture at the most; what is left out is said in its title.
@@ -103,11 +137,7 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
     let high = at.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let key = overview.keys.get(along).cloned().unwrap_or_default();
     let x = x_axis(&key, numbers.as_deref(), &places);
-    let mut policies: Vec<&str> = Vec::new();
-    for row in &overview.rows {
-        place_of(&mut policies, row.result.policy.as_str());
-    }
-    let looks = styles(policies.iter().copied());
+    let looks = looks(overview);
     let others = other_keys(overview, along);
     let mut charts: Vec<Chart> = Vec::new();
     for panel in panels(overview, &others) {
@@ -132,8 +162,8 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
             match chart.series.iter_mut().find(|s| s.name == policy) {
                 Some(series) => series.points.extend(points),
                 None => {
-                    let place = policies.iter().position(|name| *name == policy);
-                    let (colour, dash) = looks[place.unwrap_or(0)];
+                    let look = looks.iter().find(|(name, _)| *name == policy);
+                    let (colour, dash) = look.map(|look| look.1).unwrap_or_default();
                     let series = Series::new(policy, points).with_style(colour, dash);
                     chart.series.push(series);
                 }

@@ -199,6 +199,17 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// Decimals of a column: more than usual where all of its numbers are below 1.
+pub fn decimals(numbers: impl IntoIterator<Item = f64>, usual: usize) -> usize {
+    let largest = numbers
+        .into_iter()
+        .fold(0.0, |most: f64, x| most.max(x.abs()));
+    match largest > 0.0 && largest < 1.0 {
+        true => usual + (-largest.log10()).ceil().min(12.0) as usize,
+        false => usual,
+    }
+}
+
 /// A number of things: `1 thread`, `2 threads`.
 pub fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })

@@ -1,8 +1,8 @@
 //! Tables for people.
 
-use super::style::{Style, Table, band_cells, counted, fixed, with_band};
+use super::style::{Style, Table, band_cells, counted, decimals, fixed, with_band};
 use crate::results::{OptimumByBudget, PointResult, Results, Run};
-use crate::statistics::evenly_spaced;
+use crate::statistics::{BAND, evenly_spaced};
 
 /// What every table of regrets says about its errors.
 pub const ERRORS: &str = "+- is 3 standard errors over replications; differences are paired, replication by replication.";
@@ -43,15 +43,18 @@ pub fn study(results: &Results, style: Style) -> String {
     }
     header.extend(["slope +- 3 s.e.", "seconds"]);
     let mut table = Table::new(header);
+    let regrets = || policies.iter().filter_map(PointResult::regret);
+    let digits = decimals(regrets().flat_map(|x| [x.mean, BAND * x.standard_error]), 1);
+    let reward_digits = decimals(policies.iter().filter_map(|p| p.mean_reward), 3);
     for (result, policy) in policies.iter().zip(&run.policies) {
-        let reward = fixed(result.mean_reward.unwrap_or(f64::NAN), 3);
+        let reward = fixed(result.mean_reward.unwrap_or(f64::NAN), reward_digits);
         let mut row = vec![result.policy.clone(), reward, share(result)];
-        row.extend(band_cells(result.regret(), 1));
+        row.extend(band_cells(result.regret(), digits));
         if expected {
-            row.extend(band_cells(result.expected(), 1));
+            row.extend(band_cells(result.expected(), digits));
         }
         if over.is_some() {
-            row.extend(paired_cells(result, run));
+            row.extend(paired_cells(result, run, digits));
         }
         row.extend([with_band(result.slope(), 2), fixed(policy.seconds, 2)]);
         table.push(row);
@@ -67,9 +70,9 @@ pub fn study(results: &Results, style: Style) -> String {
 }
 
 /// The paired difference of a policy to the reference and its band; nothing for the reference itself.
-fn paired_cells(result: &PointResult, run: &Run) -> [String; 2] {
+fn paired_cells(result: &PointResult, run: &Run, digits: usize) -> [String; 2] {
     let other = run.reference.as_ref() != Some(&result.policy);
-    band_cells(result.paired().filter(|_| other), 1)
+    band_cells(result.paired().filter(|_| other), digits)
 }
 
 /// Share of opt.

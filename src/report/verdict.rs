@@ -6,12 +6,12 @@ use std::fmt::Write;
 use super::style::{Style, Table, band_cells, fixed, with_band};
 use super::table::share;
 use crate::results::{PointResult, Results};
-use crate::statistics::{BAND, MeanAndError};
+use crate::statistics::MeanAndError;
 
 /// The learner is much below another policy where its regret is less than this share of the other's.
 const MUCH: f64 = 0.5;
 
-/// A slope near 1 means linear growth where 3 of its errors are at most this; else it says nothing.
+/// A slope means linear growth where its whole band is within this of 1; else, around 1, it says nothing.
 const SHARP: f64 = 0.25;
 
 /// One panel of the figure: the learner comes first, and the learner with tight bounds, which the paper does not have, last.
@@ -25,6 +25,8 @@ pub struct Panel {
     pub opt: f64,
     /// The policies and what came out for each.
     pub policies: Vec<PointResult>,
+    /// What the policies warn of, by name.
+    pub warnings: Vec<String>,
     /// Final regret minus the learner's, replication by replication: all met the same contexts and luck.
     pub excess: Vec<MeanAndError>,
 }
@@ -38,6 +40,11 @@ impl Panel {
             actions,
             opt: run.opt.values().next().copied().unwrap_or(f64::NAN),
             policies: PointResult::all(run).collect(),
+            warnings: run
+                .policies
+                .iter()
+                .flat_map(|p| p.warnings.iter().map(|w| format!("{}: {w}", p.name)))
+                .collect(),
             excess,
         }
     }
@@ -116,14 +123,13 @@ impl Panel {
             let text = format!("{name}: no slope, its regret is within its error of zero");
             return (Growth::Unknown, text);
         };
-        let error = slope.standard_error;
-        let growth = if error.is_nan() {
+        let growth = if slope.standard_error.is_nan() {
             Growth::Unknown
         } else if slope.upper() < 1.0 {
             Growth::SubLinear
         } else if slope.lower() > 1.0 {
             Growth::Faster
-        } else if BAND * error <= SHARP {
+        } else if slope.lower() >= 1.0 - SHARP && slope.upper() <= 1.0 + SHARP {
             Growth::Linear
         } else {
             Growth::Unclear
@@ -179,7 +185,9 @@ impl Panel {
         let below: Vec<String> = others.map(|i| self.below(i).1).collect();
         let growth: Vec<String> = (0..self.policies.len()).map(|i| self.growth(i).1).collect();
         writeln!(page, "\n1. {} is {}.", self.policy(0), below.join("; "))?;
-        writeln!(page, "2. {}.\n", growth.join("; "))
+        writeln!(page, "2. {}.\n", growth.join("; "))?;
+        let mut warnings = self.warnings.iter();
+        warnings.try_for_each(|warning| writeln!(page, "Warning: {warning}.\n"))
     }
 }
 
@@ -283,7 +291,8 @@ fn write_page(page: &mut String, setting: &str, panels: &[Panel]) -> std::fmt::R
          Bands are 3 standard errors over replications. *Much below* means less than half, and lower by more than 3 standard\n\
          errors of the paired difference (all policies of a replication meet the same contexts and luck). The slope is that of\n\
          ln(mean cumulative regret) on ln(episode) over the last half of the episodes, its error a jackknife over replications;\n\
-         with 3 errors either way, *sub-linear* is below 1, *faster* above 1, *linear* around 1 by at most 0.25, *unclear* wider.\n\
+         with 3 errors either way, *sub-linear* is below 1, *faster* above 1, *linear* between 0.75 and 1.25 and around 1,\n\
+         *unclear* all else; it is *unknown* of a regret within its error of zero.\n\
          A slope is about these episodes: a learner whose bounds are still wide may grow faster than linearly for a while."
     )
 }

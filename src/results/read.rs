@@ -161,6 +161,11 @@ fn optima(file: &Path, episodes: usize) -> Result<Vec<f64>, InputError> {
         line.expect("episode", line.row.episode, opt.len() + 1)?;
         opt.push(line.row.opt);
     }
+    if opt.len() < episodes {
+        let message = format!("found {} lines; accepted: {episodes} and more", opt.len());
+        let file = file.to_path_buf();
+        return Err(InputError::File { file, message });
+    }
     Ok(opt)
 }
 
@@ -240,7 +245,8 @@ pub fn labels(all: &[Results]) -> Vec<String> {
             if is_unique(name) {
                 name.clone()
             } else {
-                results.folder.display().to_string()
+                let parts: PathBuf = results.folder.components().collect();
+                parts.display().to_string()
             }
         })
         .collect()

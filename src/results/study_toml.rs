@@ -13,9 +13,18 @@ pub struct StudyText {
     pub name: String,
     /// What an action is: price, wage, bid, or the number of an action.
     pub action: &'static str,
+    /// Name and kind of each policy.
+    pub kinds: Vec<(String, String)>,
 }
 
 impl StudyText {
+    /// Whether a policy plans with the true conversion probabilities.
+    pub fn knows_the_truth(&self, policy: &str) -> bool {
+        let kind = self.kinds.iter().find(|(name, _)| name == policy);
+        let kind = kind.map_or(policy, |(_, kind)| kind);
+        kind == "clairvoyant" || kind == "fluid"
+    }
+
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
         let text = crate::files::read_text(file);
@@ -47,7 +56,14 @@ impl StudyText {
             "auction" => "bid",
             _ => "action number",
         };
+        let policies = table.get("policies").and_then(toml::Value::as_array);
+        let kinds = policies.into_iter().flatten().filter_map(|policy| {
+            let text = |key: &str| policy.get(key).and_then(toml::Value::as_str);
+            let kind = text("kind")?.to_string();
+            Some((text("name").unwrap_or(&kind).to_string(), kind))
+        });
         Ok(Self {
+            kinds: kinds.collect(),
             name: entry("study", "name")?,
             action,
             text,

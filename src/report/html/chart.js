@@ -103,6 +103,16 @@ function lineChart(host, options) {
     const at = (k, v) => `${x.place(s.x[k]).toFixed(1)} ${y.place(v).toFixed(1)}`;
     const parts = [];
     for (const piece of pieces.filter((p) => p.length)) {
+      // A line of one point cannot be seen.
+      if (piece.length === 1) {
+        const [k] = piece;
+        const dot = shape("circle", { class: "line", cx: x.place(s.x[k]), cy: y.place(s.y[k]), r: 3 });
+        const bar = shape("line", { class: "line", x1: x.place(s.x[k]), x2: x.place(s.x[k]), y1: y.place(lowest(s, k)), y2: y.place(s.y[k] + half(s, k)) });
+        dot.style.fill = dot.style.stroke = bar.style.stroke = colourOf(s.i);
+        bar.style.strokeWidth = 1;
+        parts.push(bar, dot);
+        continue;
+      }
       const upper = piece.map((k) => at(k, s.y[k] + half(s, k)));
       const lower = piece.map((k) => at(k, lowest(s, k))).reverse();
       const band = shape("path", { class: "band", d: `M${upper.concat(lower).join("L")}Z` });
@@ -176,7 +186,7 @@ function lineChart(host, options) {
         return dot;
       }));
     const value = ({ s, k }) =>
-      number(s.y[k]) + (s.error[k] === null ? "" : ` ± ${number(data.band * s.error[k], s.y[k])}`);
+      number(s.y[k]) + (s.error[k] === null ? "" : ` ± ${number(data.band * s.error[k])}`);
     tip.replaceChildren(el("b", {}, options.what(x)), ...read.map((at) => el("div", { class: "row" },
       swatch(at.s.i), el("span", {}, at.s.name), el("span", { class: "value" }, value(at)))));
     said = `${options.what(x)}: ${read.map((at) => `${at.s.name} ${value(at)}`).join("; ")}`;

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use page::{Page, escape, filled};
 
-use super::finding;
+use super::finding::{self, Found};
 use super::plot::{self, AxisName, Chart, HeatMap, Point, Series};
 use super::png::Painter;
 use crate::results::{OfferMap, PointResult, PolicyResults, Results, labels};
@@ -70,12 +70,19 @@ impl Report {
                 let run = &self.runs[i].run;
                 // The place stands in front where it is the same for all.
                 let alone = group.len() == 1;
-                PointResult::all(run).map(move |result| match alone {
-                    true => result,
-                    false => PointResult {
-                        policy: self.series_name(i, &result.policy),
-                        ..result
+                let results = PointResult::all(run).zip(&run.policies);
+                results.map(move |(result, policy)| Found {
+                    result: match alone {
+                        true => result,
+                        false => PointResult {
+                            policy: self.series_name(i, &result.policy),
+                            ..result
+                        },
                     },
+                    run: i,
+                    knows: self.runs[i].study.knows_the_truth(&policy.name),
+                    is_reference: run.reference.as_ref() == Some(&policy.name),
+                    finals: &policy.final_regrets,
                 })
             }));
             match several {

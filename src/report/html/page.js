@@ -2,7 +2,8 @@
 
 function subtitle() {
   const { run } = data.runs[0];
-  const of = (r) => `T = ${r.episodes} episodes, H = ${r.horizon} steps, ${r.replications} replications`;
+  const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+  const of = (r) => `T = ${counted(r.episodes, "episode")}, H = ${counted(r.horizon, "step")}, ${counted(r.replications, "replication")}`;
   const same = data.runs.every((other) => of(other.run) === of(run));
   const folders = data.runs.length === 1 ? "" : `${data.runs.length} result folders compared. `;
   byId("subtitle").textContent = folders + (same ? of(run) : "Their sizes differ: see the settings.");
@@ -18,10 +19,10 @@ function charts(host, options, seriesOf, more = () => []) {
     const series = members.map(({ s, i }) => ({ i, name: s.short, ...seriesOf(s) })).filter((s) => s.y?.length);
     if (!series.length) return [];
     const place = el("div", { class: "chart" });
-    host.append(data.instances.length > 1 ? el("h3", {}, name) : "", chips(members), place);
+    host.append(el("div", { class: "instance" }, data.instances.length > 1 ? el("h3", {}, name) : "", chips(members), place));
     const label = data.instances.length > 1 ? `${options.label}, ${name}` : options.label;
     const what = (x) => options.what(x, series[0].x);
-    return [lineChart(place, { ...options, label, what, series: [...series, ...more(members[0].s)] })];
+    return [lineChart(place, { ...options, label, what, series: [...series, ...more(members.map(({ s }) => s))] })];
   });
 }
 
@@ -66,7 +67,10 @@ function rewardChart() {
       return first < x ? `episodes ${first} to ${x}` : `episode ${x}`;
     },
   }, (s) => s.rewards && { x: s.rewards.episode, y: s.rewards.reward, error: none(s.rewards.reward) },
-  ({ rewards }) => [{ i: -1, name: "opt", x: rewards.episode, y: rewards.opt, error: none(rewards.opt) }]);
+  (members) => {
+    const { rewards } = members.find((s) => s.rewards);
+    return [{ i: -1, name: "opt", x: rewards.episode, y: rewards.opt, error: none(rewards.opt) }];
+  });
   const sizes = new Set(data.series.flatMap((s) => s.rewards ? [s.rewards.episode[0]] : []));
   byId("reward-lead").textContent = (sizes.size > 1 ? "Means of some episodes and of all replications"
     : sizes.has(1) ? "Mean over replications" : `Means of ${[...sizes][0]} episodes and of all replications`)
@@ -78,7 +82,7 @@ function rewardChart() {
 function finalTable() {
   const several = data.instances.length > 1;
   const reference = (s) => data.runs[s.run].run.reference;
-  const references = [...new Set(data.series.map(reference))];
+  const references = [...new Set(data.series.map(reference))].map((name) => name ?? "the reference");
   const parts = data.instances.map((name, instance) => {
     const rows = data.series.map((s, i) => ({ s, i })).filter(({ s }) => s.instance === instance)
       .sort((a, b) => a.s.mean.at(-1) - b.s.mean.at(-1));
@@ -106,7 +110,9 @@ function finalTable() {
   const mark = () => byId("final").querySelectorAll("tr[data-series]").forEach((row) =>
     row.classList.toggle("off", !shown.has(Number(row.dataset.series))));
   shown.listeners.push(mark);
+  const named = data.runs.map(({ label, run }) => `${label}: ${run.reference ?? "none"}`);
   const notes = ["± is 3 standard errors over replications; differences are paired, replication by replication."];
+  if (references.length > 1) notes.push(`References: ${named.join("; ")}.`);
   if (several) notes.push("These are different instances, whose regrets cannot be compared: each is ranked by itself.");
   if (data.series.some((s) => s.slope !== null)) {
     notes.push("Slope of log regret against log episode over the last half: 1 is linear growth, 0.5 that of a square root; none where regret is within its error of zero.");

@@ -30,7 +30,8 @@ function sweepTable() {
 }
 
 theme();
-byId("subtitle").textContent = `Swept: ${data.keys.join(", ")}`;
+byId("subtitle").textContent = `Swept: ${data.keys.join(", ")}. ${data.setting}.`;
+byId("warnings").append(...data.warnings.map((text) => el("p", { class: "warning" }, text)));
 legends();
 sweepTable();
 if (data.commands.length) byId("settings").append(el("p", {}, "The command that made these results:"), code(data.commands[0]));

@@ -8,8 +8,10 @@ use super::page::{Page, escape, filled};
 use super::{ELEMENTS, STYLE, THEME, painted};
 use crate::error::InputError;
 use crate::report::finding::band;
-use crate::report::overview::{charts, share_axis};
+use crate::report::overview::{charts, looks, setting, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
+use crate::report::style::fixed;
+use crate::report::warnings;
 use crate::results::{Overview, OverviewRow, Results, SweepIndex};
 use crate::statistics::{BAND, MeanAndError};
 
@@ -47,10 +49,15 @@ impl SweepReport {
 
     /// Regret curves, a chart for each point.
     fn curves(&self) -> Vec<Chart> {
+        let looks = looks(&self.overview);
         let chart = |(name, run): &(String, Results)| {
             let policies = run.policies.iter();
             let curves = policies.map(|p| (p.name(), p.name(), &p.cumulative[..]));
             let mut chart = plot::regret_curves(name, curves);
+            for series in &mut chart.series {
+                let look = looks.iter().find(|(name, _)| *name == series.name);
+                series.style = look.map(|look| look.1).or(series.style);
+            }
             chart.y.name = "cumulative regret".into();
             chart
         };
@@ -62,7 +69,15 @@ impl SweepReport {
     /// Every picture: what it is called, as SVG and as PNG.
     pub fn pictures(&self) -> Vec<(String, String, Vec<u8>)> {
         let overview = crate::report::overview::picture(&self.title, &self.overview);
-        let curves = small_multiples(&self.title, &self.curves());
+        let title = match self.points.len() > POINTS {
+            true => format!(
+                "{} (the first {POINTS} of {})",
+                self.title,
+                self.points.len()
+            ),
+            false => self.title.clone(),
+        };
+        let curves = small_multiples(&title, &self.curves());
         painted(vec![
             ("overview".into(), overview),
             ("regret".into(), curves),
@@ -83,6 +98,8 @@ impl SweepReport {
             "dashes": DASHES,
             "keys": self.overview.keys,
             "reference": self.overview.reference(),
+            "setting": setting(&self.points.iter().map(|(_, point)| point.run.clone()).collect::<Vec<_>>()),
+            "warnings": warnings::of_points(self.points.iter().map(|(name, point)| (name.as_str(), &point.run))),
             "series": looks.iter().map(look).collect::<Vec<_>>(),
             "rows": self.rows(),
             "commands": self.points.iter().take(1).map(|(_, run)| &run.run.command).collect::<Vec<_>>(),
@@ -92,11 +109,19 @@ impl SweepReport {
             let figure = |chart: &Chart| format!("<figure>{}</figure>", chart.panel());
             charts.iter().map(figure).collect()
         };
+        let left = match self.points.len() > POINTS {
+            true => format!(
+                "<p class=\"lead\">The first {POINTS} of {}.</p>\n",
+                self.points.len()
+            ),
+            false => String::new(),
+        };
         let main = filled(
             MAIN,
             &[
                 ("{{finding}}", &escape(&self.finding())),
                 ("{{overview}}", &figures(&overview)),
+                ("{{left}}", &left),
                 ("{{curves}}", &figures(&curves)),
             ],
         );
@@ -113,35 +138,41 @@ impl SweepReport {
         page.text()
     }
 
-    /// The lowest and the highest regret of the policy that comes first.
+    /// Where the policy with the most points has its lowest and its highest regret; where optima differ, its largest and
+    /// smallest share of them, because regrets of unlike instances cannot be compared.
     fn finding(&self) -> String {
-        let Some(first) = self.overview.rows.first() else {
+        let rows = &self.overview.rows;
+        let points = |policy: &str| rows.iter().filter(|r| r.result.policy == policy).count();
+        let most = rows.iter().map(|row| points(&row.result.policy)).max();
+        let Some(first) = rows.iter().find(|r| Some(points(&r.result.policy)) == most) else {
             return String::new();
         };
         let policy = &first.result.policy;
-        let rows = self.overview.rows.iter();
-        let mut known: Vec<(MeanAndError, &str)> = rows
-            .filter(|row| row.result.policy == *policy)
-            .filter_map(|row| Some((row.result.regret()?, row.point.as_str())))
-            .collect();
-        known.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
-        match (known.first(), known.last()) {
-            (Some(only), _) if known.len() == 1 => {
-                format!("The final regret of {policy} is {}.", band(only.0))
-            }
-            (Some(low), Some(high)) => format!(
-                "The final regret of {policy} is lowest at {} ({}) and highest at {} ({}){}.",
-                low.1,
-                band(low.0),
-                high.1,
-                band(high.0),
-                match low.0.upper() >= high.0.lower() {
-                    true => "; these bands overlap",
-                    false => "",
-                }
-            ),
-            _ => format!("{policy} has no final regret at any point."),
+        let own = || rows.iter().filter(|row| row.result.policy == *policy);
+        let regrets = own().filter_map(|row| Some((row.result.regret()?, row.point.as_str())));
+        if own().all(|row| row.result.opt == first.result.opt) {
+            let text = |x: MeanAndError| band(x);
+            return ends(&format!("The final regret of {policy} is"), regrets, text);
         }
+        // The error of a share of opt is that of the regret, in total optima.
+        let shares = regrets.filter_map(|(regret, point)| {
+            let (_, results) = self.points.iter().find(|(name, _)| name == point)?;
+            let total = results.run.opt_per_episode? * results.run.episodes as f64;
+            let share = MeanAndError {
+                mean: 100.0 * (1.0 - regret.mean / total),
+                standard_error: 100.0 * regret.standard_error / total,
+            };
+            Some((share, point))
+        });
+        let text = |x: MeanAndError| {
+            format!(
+                "{}% ± {}%",
+                fixed(x.mean, 1),
+                fixed(BAND * x.standard_error, 1)
+            )
+        };
+        let start = format!("The points have different optima. {policy}'s share of them is");
+        ends(&start, shares, text)
     }
 
     fn rows(&self) -> Vec<serde_json::Value> {
@@ -163,5 +194,30 @@ impl SweepReport {
             } })
         };
         self.overview.rows.iter().map(row).collect()
+    }
+}
+
+/// The two ends of a policy's values in a sentence.
+fn ends<'a>(
+    start: &str,
+    values: impl Iterator<Item = (MeanAndError, &'a str)>,
+    text: impl Fn(MeanAndError) -> String,
+) -> String {
+    let mut known: Vec<(MeanAndError, &str)> = values.collect();
+    known.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
+    match (known.first(), known.last()) {
+        (Some(only), _) if known.len() == 1 => format!("{start} {}.", text(only.0)),
+        (Some(low), Some(high)) => format!(
+            "{start} lowest at {} ({}) and highest at {} ({}){}.",
+            low.1,
+            text(low.0),
+            high.1,
+            text(high.0),
+            match low.0.upper() >= high.0.lower() {
+                true => "; these bands overlap",
+                false => "",
+            }
+        ),
+        _ => format!("{start} unknown at all points."),
     }
 }

@@ -10,7 +10,7 @@ mod styles;
 pub use axis::Scale;
 pub use chart::{AxisName, Chart, Point, Series};
 pub use heat::{HeatMap, mean_offer};
-pub use styles::{looks, styles};
+pub use styles::{OPT, looks, styles};
 
 pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
 
@@ -98,7 +98,7 @@ pub fn rewards<'a>(
         series.push(Series::new(label, points.collect()));
     }
     let mut series = by_policy(series, &names);
-    series.push(Series::new("opt", opt).with_style(6, 2));
+    series.push(Series::new("opt", opt).with_style(OPT.0, OPT.1));
     Chart {
         title: title.into(),
         x: AxisName::whole("episode"),
@@ -129,9 +129,17 @@ pub fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBloc
             cumulative[first - 1].mean
         };
         let (count, total) = (block.len() as f64, block.iter().sum::<f64>());
+        // Rounding of the sums is no reward.
+        let reward = total - (cumulative[end - 1].mean - before);
+        let scale = total.abs().max(cumulative[end - 1].mean.abs());
+        let reward = if reward.abs() > 1e-12 * scale {
+            reward
+        } else {
+            0.0
+        };
         RewardBlock {
             episode: end as f64,
-            reward: (total - (cumulative[end - 1].mean - before)) / count,
+            reward: reward / count,
             opt: total / count,
         }
     });

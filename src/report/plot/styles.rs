@@ -34,14 +34,38 @@ pub fn styles<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<(usize, usize
     names.iter().filter_map(style).collect()
 }
 
-/// The same for the curves of one chart: a policy that comes several times keeps its colour and takes another dash.
+/// The look of opt beside rewards, which no policy has.
+pub const OPT: (usize, usize) = (6, 2);
+
+/// The same for the curves of one chart: a policy that comes several times keeps its colour and takes another dash, as long as
+/// there are looks that no other curve has.
 pub fn looks(names: &[&str]) -> Vec<(usize, usize)> {
-    let places = names.iter().enumerate();
-    let before = places.map(|(i, name)| names[..i].iter().filter(|other| *other == name).count());
-    let styles = styles(names.iter().copied()).into_iter().zip(before);
-    styles
-        .map(|((colour, dash), before)| (colour, dash + before))
-        .collect()
+    let first = styles(names.iter().copied());
+    let mut taken: Vec<(usize, usize)> = vec![OPT];
+    for (i, look) in first.iter().enumerate() {
+        if !names[..i].contains(&names[i]) {
+            taken.push(*look);
+        }
+    }
+    let mut looks = Vec::with_capacity(names.len());
+    for (i, &(colour, dash)) in first.iter().enumerate() {
+        if !names[..i].contains(&names[i]) {
+            looks.push((colour, dash));
+            continue;
+        }
+        let own = (1..DASHES.len()).map(|k| (colour, (dash + k) % DASHES.len()));
+        let any = (0..COLOURS.len() * DASHES.len()).map(|k| {
+            (
+                (colour + k) % COLOURS.len(),
+                (dash + k / COLOURS.len()) % DASHES.len(),
+            )
+        });
+        let look = own.chain(any).find(|look| !taken.contains(look));
+        let look = look.unwrap_or((colour, dash + i));
+        taken.push(look);
+        looks.push(look);
+    }
+    looks
 }
 
 /// A colour that nobody has where there is one, else a pair that nobody has.
@@ -55,8 +79,9 @@ fn free(name: &str, taken: &[(&str, (usize, usize))]) -> (usize, usize) {
         )
     };
     let all = || (0..COLOURS.len() * DASHES.len()).map(pair);
-    let unlike = all().find(|pair| taken.iter().all(|(_, other)| other.0 != pair.0));
-    let unused = || all().find(|pair| taken.iter().all(|(_, other)| other != pair));
+    let unlike =
+        all().find(|pair| taken.iter().all(|(_, other)| other.0 != pair.0) && *pair != OPT);
+    let unused = || all().find(|pair| taken.iter().all(|(_, other)| other != pair) && *pair != OPT);
     unlike.or_else(unused).unwrap_or(pair(0))
 }
 
@@ -80,6 +105,22 @@ mod tests {
         assert_eq!(styles(["mine"])[0], styles(["mine", "random"])[0]);
         assert_eq!(styles(["a", "b", "a"]).len(), 3);
         assert_eq!(styles(["a", "b", "a"])[0], styles(["a", "b", "a"])[2]);
+    }
+
+    #[test]
+    fn curves_of_a_chart_look_different_as_long_as_there_are_looks() {
+        let known = KNOWN.map(|known| known.0);
+        for folders in 1..=3 {
+            let names: Vec<&str> = (0..folders).flat_map(|_| known).collect();
+            let mut found = looks(&names);
+            assert_eq!(found[..known.len()], styles(known));
+            found.push(OPT);
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), names.len() + 1, "{folders} folders");
+        }
+        // More curves than looks.
+        assert_eq!(looks(&["a"; 40]).len(), 40);
     }
 
     #[test]
