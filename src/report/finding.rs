@@ -45,7 +45,9 @@ pub fn finding<'a>(found: impl Iterator<Item = Found<'a>>) -> String {
     if let Some((next, other)) = ranked.get(1) {
         text += &apart(first, *regret, next, *other);
     }
-    if let Some(paired) = best.paired().filter(|_| !first.is_reference) {
+    // What was said of the next one need not be said again.
+    let said = first.is_reference || ranked.get(1).is_some_and(|(next, _)| next.is_reference);
+    if let Some(paired) = best.paired().filter(|_| !said) {
         let side = if paired.mean < 0.0 { "below" } else { "above" };
         let size = MeanAndError {
             mean: paired.mean.abs(),

@@ -61,6 +61,13 @@ pub fn study(results: &Results, style: Style) -> String {
     }
     let mut text = style.prose(&headline) + &table.text(style);
     let mut notes = format!("\n{ERRORS}\n");
+    if let Some(error) = run.opt_per_episode_standard_error {
+        let off = BAND * error * run.episodes as f64;
+        notes += &format!(
+            "opt is an estimate: all regrets may be off together by {}, which paired differences are not.\n",
+            fixed(off, digits)
+        );
+    }
     for policy in &run.policies {
         let warnings = policy.warnings.iter();
         notes.extend(warnings.map(|warning| format!("warning: {}: {warning}\n", policy.name)));

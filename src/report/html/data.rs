@@ -16,7 +16,7 @@ const POINTS: (usize, usize) = (400, 200);
 const RAMP: usize = 101;
 
 /// Fields of `run.json` that are shown as they are.
-const SHOWN: [&str; 19] = [
+const SHOWN: [&str; 20] = [
     "version",
     "command",
     "seed",
@@ -35,6 +35,7 @@ const SHOWN: [&str; 19] = [
     "opt",
     "opt_rows",
     "opt_standard_error",
+    "opt_per_episode_standard_error",
     "fluid_bound",
 ];
 

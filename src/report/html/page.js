@@ -112,6 +112,10 @@ function finalTable() {
   shown.listeners.push(mark);
   const named = data.runs.map(({ label, run }) => `${label}: ${run.reference ?? "none"}`);
   const notes = ["± is 3 standard errors over replications; differences are paired, replication by replication."];
+  for (const { label, run } of data.runs.filter((r) => r.run.opt_per_episode_standard_error)) {
+    const off = number(data.band * run.opt_per_episode_standard_error * run.episodes);
+    notes.push(`${data.runs.length > 1 ? `${label}: opt` : "opt"} is an estimate: all regrets may be off together by ${off}, which paired differences are not.`);
+  }
   if (references.length > 1) notes.push(`References: ${named.join("; ")}.`);
   if (several) notes.push("These are different instances, whose regrets cannot be compared: each is ranked by itself.");
   if (data.series.some((s) => s.slope !== null)) {

@@ -21,7 +21,7 @@ pub fn evaluation_tables(evaluation: &Evaluation, action: &str, style: Style) ->
         evaluation.draws
     );
     let finding = format!(
-        "\n{}\nthe log itself earned {:.4} (standard error {:.4}); in the world it was made from the plan expects {:.4}",
+        "\n{}\nthe log itself earned {:.4} (standard error {:.4}); in the fitted model it was made from the plan expects {:.4}",
         verdict(evaluation),
         evaluation.logged,
         evaluation.logged_error,
@@ -83,7 +83,7 @@ fn support(evaluation: &Evaluation, action: &str) -> Table {
         "offers",
         "of plan's",
         "model",
-        "doubly robust",
+        "doubly robust (95%)",
         "counting",
     ];
     if any_objection {
@@ -91,13 +91,14 @@ fn support(evaluation: &Evaluation, action: &str) -> Table {
     }
     let mut table = Table::new(header);
     for a in &evaluation.actions {
-        let (robust, error) = (percent(a.robust), percent(2.0 * a.standard_error));
+        let (robust, half) = (a.robust, 1.96 * a.standard_error);
+        let [low, high] = [robust - half, robust + half].map(|x| percent(x.clamp(0.0, 1.0)));
         let mut row = vec![
             a.value.to_string(),
             count(a.offers),
             percent(a.plan_share),
             percent(a.model),
-            format!("{robust} +- {error}"),
+            format!("{} ({low} to {high})", percent(robust)),
             format!("{:.0}", a.effective_offers),
         ];
         if any_objection {
