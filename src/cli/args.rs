@@ -26,8 +26,8 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a study: print a table of regrets and write episodes.csv, summary.csv, steps.csv,
-    /// actions.csv, regret.svg, study.toml, run.json. Finished replications survive any kind of end: see --resume.
+    /// Run a study: print a table of regrets and write episodes.csv, summary.csv, policies.csv, steps.csv,
+    /// actions.csv, regret.svg and .png, study.toml, run.json. Finished replications survive any kind of end: see --resume.
     #[command(after_long_help = ENGINES)]
     Simulate(SimulateArgs),
     /// Make the files of a whole study from its shards.
@@ -118,8 +118,8 @@ pub struct SimulateArgs {
     /// Confidence parameter.
     #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
     pub delta: Option<f64>,
-    /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, square-cbwk,
-    /// logistic-ucb1, clairvoyant, fluid, myopic, random, fixed:<a>.
+    /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, tight-opt-dp,
+    /// thompson-opt-dp, square-cbwk, logistic-ucb1, clairvoyant, fluid, myopic, random, fixed:<a> (fixed:0 offers nothing).
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,
     /// Policy that paired differences are taken to, by name. Default: clairvoyant, else the first of the study.
@@ -163,11 +163,15 @@ pub struct DurableArgs {
 
 /// Recipes at the end of the long help.
 const ENGINES: &str = "Shards run on any engine:
-  Slurm       cbwk-gpu cluster slurm STUDY.toml --shards 64 > study.sbatch; sbatch study.sbatch
-  parallel    parallel -j4 cbwk-gpu simulate STUDY.toml --out DIR --shard {}/64 --resume --threads 1 ::: $(seq 64)
+  Slurm       cbwk-gpu cluster slurm STUDY.toml --shards 64 > study.sbatch
+              sbatch study.sbatch
+  parallel    parallel -j4 cbwk-gpu simulate STUDY.toml --out DIR \\
+                --shard {}/64 --resume --threads 1 ::: $(seq 64)
               cbwk-gpu merge DIR --force
-  Kubernetes  an Indexed job with 64 completions, some parallelism and a shared volume, whose containers run
-              sh -c 'exec cbwk-gpu simulate STUDY.toml --out DIR --resume --shard $((JOB_COMPLETION_INDEX + 1))/64'";
+  Kubernetes  an Indexed job with 64 completions, some parallelism and a
+              shared volume, whose containers run sh -c 'exec \\
+                cbwk-gpu simulate STUDY.toml --out DIR --resume \\
+                --shard $((JOB_COMPLETION_INDEX + 1))/64'";
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
@@ -254,13 +258,14 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub observations: Option<u32>,
-    /// Confidence parameter of the bounds, in place of the study's. The learner uses delta / t^2 in episode t.
+    /// Confidence parameter of the bounds, in place of the study's. With the paper's bounds the learner uses
+    /// delta / t^2 in episode t; tight ones hold at all times at once.
     #[arg(long, value_name = "DELTA", allow_negative_numbers = true, value_parser = probability)]
     pub delta: Option<f64>,
     /// Seed of all random streams, in place of the study's.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Folder for coverage.csv, coverage.svg and width.svg.
+    /// Folder for coverage.csv, coverage.svg and width.svg, with PNGs beside them.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write into --out even if it holds results.

@@ -38,6 +38,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use cbwk_gpu::error::printable;
+use cbwk_gpu::report::style::folded;
 use interrupt::Interrupted;
 use long_args::ClusterCommand;
 
@@ -115,7 +116,10 @@ fn one_line(text: &str) -> String {
         .split("\n\nFor more information")
         .next()
         .unwrap_or(message);
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
+    let part = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = message.split("\n\n").map(part);
+    let parts = parts.map(|part| part.trim_start_matches("tip: ").to_string());
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// Whoever read our output has gone, wherever in the chain that stands.
@@ -130,7 +134,10 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// A line on standard error, as far as it goes: there may be nobody, or no space left.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+/// Lines on standard error, broken at spaces on a terminal, as far as it goes: there may be nobody, or no space left.
+fn say(text: &str) {
+    let width = terminal::width_of_errors();
+    for line in text.lines() {
+        let _ = writeln!(std::io::stderr(), "{}", folded(line, width, 0));
+    }
 }

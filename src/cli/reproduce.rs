@@ -89,6 +89,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             let time = seconds(start.elapsed());
             let page = match format {
                 TableFormat::Latex => verdict::tables(&panels, format.style()),
+                TableFormat::Table => format.style().prose(&page),
                 _ => page,
             };
             let end = format

@@ -18,27 +18,29 @@ pub fn completions(args: &CompletionsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a page for the program and one for each of its commands.
+/// Writes a page for the program and one for each of its commands and theirs.
 pub fn man(args: &ManArgs) -> anyhow::Result<()> {
     let folder = &args.folder;
     std::fs::create_dir_all(folder).map_err(|error| OutputError::unwritable(folder, error))?;
-    let mut command = Cli::command();
+    let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    let whole = command.clone();
-    let commands = std::iter::once(&whole).chain(whole.get_subcommands());
-    let mut count = 0;
-    for command in commands.filter(|command| command.get_name() != "help") {
-        let name = match command.get_name() {
-            "cbwk-gpu" => "cbwk-gpu".to_string(),
-            name => format!("cbwk-gpu-{name}"),
-        };
-        let page = clap_mangen::Man::new(command.clone()).title(&name);
+    let mut pages = Vec::new();
+    collect(&command, "cbwk-gpu".into(), &mut pages);
+    for (name, command) in &pages {
         let mut text = Vec::new();
+        let page = clap_mangen::Man::new(command.clone()).title(name);
         page.render(&mut text)?;
         write_whole(&folder.join(format!("{name}.1")), &text)?;
-        count += 1;
     }
-    let place = folder.display();
+    let (count, place) = (pages.len(), folder.display());
     writeln!(std::io::stdout().lock(), "{count} pages in {place}")?;
     Ok(())
+}
+
+/// A command and those below it, by the names of their pages.
+fn collect(command: &clap::Command, name: String, pages: &mut Vec<(String, clap::Command)>) {
+    for part in command.get_subcommands() {
+        collect(part, format!("{name}-{}", part.get_name()), pages);
+    }
+    pages.push((name, command.clone()));
 }

@@ -1,9 +1,17 @@
 //! How much room there is on the screen.
 
-use terminal_size::{Width, terminal_size_of};
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// Columns of the terminal that standard output is; without end where it is a file or a pipe.
 pub fn width() -> usize {
-    let size = terminal_size_of(std::io::stdout());
+    columns(terminal_size_of(std::io::stdout()))
+}
+
+/// The same for standard error.
+pub fn width_of_errors() -> usize {
+    columns(terminal_size_of(std::io::stderr()))
+}
+
+fn columns(size: Option<(Width, Height)>) -> usize {
     size.map_or(usize::MAX, |(Width(columns), _)| usize::from(columns))
 }

@@ -27,7 +27,7 @@ impl ReservedEpisodes {
         Err(Invalid::new(
             field,
             alpha,
-            "a number between 0 and 1 with a whole number in [1/alpha, 2/alpha - 1), such as 0.5",
+            "a share between 0 and 1 that leaves every n-th episode to contexts, n a whole number in [1/alpha, 2/alpha - 1), such as 0.5 or 0.1",
         ))
     }
 

@@ -75,6 +75,7 @@ fn put_in(item: &mut Item, segments: &[&str], value: &Item, walked: &str) -> Res
     if parts.is_empty() {
         let near = nearest(first, known.iter().map(String::as_str));
         let hint = match near {
+            None if *first == "oracle" => "write the policy's oracle out to vary its keys".into(),
             Some(near) => format!("nearest: `{near}`"),
             None => format!("known: {}", known.join(", ")),
         };
