@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::percent;
 use crate::history::count;
 use crate::history::evaluate::Evaluation;
-use crate::report::style::{Style, Table};
+use crate::report::style::{Style, Table, counted};
 
 /// Percent by which a world, in which steps are independent and probabilities come from a model, may well differ from the
 /// log it was made from, whatever is offered.
@@ -14,11 +14,11 @@ const LIKENESS: f64 = 0.5;
 /// The rewards that were compared and the support of every action; `action` is what an action is called.
 pub fn evaluation_tables(evaluation: &Evaluation, action: &str, style: Style) -> String {
     let headline = format!(
-        "reward per episode, in the unit of the log ({} episodes, {} arrivals; {} splits, {} draws)\n\n",
+        "reward per episode, in the unit of the log ({} episodes, {} arrivals; {}, {})\n\n",
         count(evaluation.episodes),
         count(evaluation.arrivals),
-        evaluation.splits,
-        evaluation.draws
+        counted(evaluation.splits, "split"),
+        counted(evaluation.draws, "draw")
     );
     let finding = format!(
         "\n{}\nthe log itself earned {:.4} (standard error {:.4}); in the fitted model it was made from the plan expects {:.4}",
