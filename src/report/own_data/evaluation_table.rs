@@ -17,8 +17,8 @@ pub fn evaluation_tables(evaluation: &Evaluation, action: &str, style: Style) ->
         "reward per episode, in the unit of the log ({} episodes, {} arrivals; {}, {})\n\n",
         count(evaluation.episodes),
         count(evaluation.arrivals),
-        counted(evaluation.splits, "split"),
-        counted(evaluation.draws, "draw")
+        counted(evaluation.splits as usize, "split"),
+        counted(evaluation.draws as usize, "draw")
     );
     let finding = format!(
         "\n{}\nthe log itself earned {:.4} (standard error {:.4}); in the fitted model it was made from the plan expects {:.4}",

@@ -118,11 +118,18 @@ pub struct RewardBlock {
     pub opt: f64,
 }
 
-/// At most 40 blocks; an episode's reward is opt_t less what its regret adds.
+/// At most 40 blocks, the last of which takes what is left over; an episode's reward is opt_t less what its regret adds.
 pub fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBlock> {
     let size = opt.len().div_ceil(40).max(1);
-    let blocks = opt.chunks(size).enumerate().map(|(i, block)| {
-        let (first, end) = (i * size, i * size + block.len());
+    let count = opt.len() / size;
+    let blocks = (0..count).map(|i| {
+        let first = i * size;
+        let end = if i + 1 == count {
+            opt.len()
+        } else {
+            first + size
+        };
+        let block = &opt[first..end];
         let before = if first == 0 {
             0.0
         } else {
