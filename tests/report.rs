@@ -219,6 +219,30 @@ fn a_broken_page_is_noticed() {
     );
 }
 
+/// A folder without its largest file beside a whole one, and a single episode: everything is there that can be.
+#[test]
+fn little_data_are_shown_as_far_as_they_go() {
+    let Some(chromium) = chromium() else { return };
+    let folder = tempdir().unwrap();
+    let path = folder.path();
+    simulate_auction(path, "--out a --replications 2 --episodes 6");
+    simulate_auction(path, "--out b --replications 2 --episodes 6 --seed 2");
+    simulate_auction(path, "--out one --replications 2 --episodes 1");
+    fs::remove_file(path.join("a/episodes.csv")).unwrap();
+    cbwk_ok(path, &["report", "a", "b", "--out", "two.html"]);
+    cbwk_ok(path, &["report", "one", "--out", "one.html"]);
+    let script = "const count = (what) => document.querySelectorAll(what).length;\n\
+        found.rows = count('#final tbody tr');\n\
+        found.regret = count('#regret-chart path.line, #regret-chart circle.line');\n\
+        found.rewards = count('#reward-chart path.line, #reward-chart circle.line');\n";
+    for (page, rows, rewards) in [("two.html", 8, 5), ("one.html", 4, 5)] {
+        let Visit { findings, console } = visit(&chromium, &path.join(page), 1280, script);
+        assert!(console.is_empty(), "{console:?}");
+        let counts = ["rows", "regret", "rewards"].map(|key| findings[key].as_u64().unwrap());
+        assert_eq!(counts, [rows, rows, rewards], "{page}: {findings:#}");
+    }
+}
+
 #[test]
 fn a_report_of_30_000_episodes_is_small_and_quick() {
     let folder = tempdir().unwrap();

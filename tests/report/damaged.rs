@@ -126,6 +126,12 @@ fn wrong_folders_and_damaged_files_are_named() {
         fails(&["report", "o"], &format!("o/{file}: policy `"));
         fs::write(&path, sound).unwrap();
     }
+    let path = folder.path().join("o/episodes.csv");
+    let sound = read(&path);
+    fs::write(&path, sound.lines().take(3).collect::<Vec<_>>().join("\n")).unwrap();
+    let message = "o/episodes.csv: found 2 lines; accepted: 4 and more";
+    fails(&["report", "o"], message);
+    fs::write(&path, sound).unwrap();
     // A page is HTML; a folder may be called anything.
     let message = "--out: found x.pdf; accepted: FILE.html, or a folder (`x.pdf/`)";
     fails(&["report", "o", "--out", "x.pdf"], message);
