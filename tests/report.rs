@@ -234,12 +234,15 @@ fn little_data_are_shown_as_far_as_they_go() {
     let script = "const count = (what) => document.querySelectorAll(what).length;\n\
         found.rows = count('#final tbody tr');\n\
         found.regret = count('#regret-chart path.line, #regret-chart circle.line');\n\
-        found.rewards = count('#reward-chart path.line, #reward-chart circle.line');\n";
-    for (page, rows, rewards) in [("two.html", 8, 5), ("one.html", 4, 5)] {
+        found.rewards = count('#reward-chart path.line, #reward-chart circle.line');\n\
+        found.dots = count('#regret-chart circle.line, #reward-chart circle.line');\n";
+    // A line of one point cannot be seen: it is a dot.
+    for (page, rows, rewards, dots) in [("two.html", 8, 5, 0), ("one.html", 4, 5, 9)] {
         let Visit { findings, console } = visit(&chromium, &path.join(page), 1280, script);
         assert!(console.is_empty(), "{console:?}");
-        let counts = ["rows", "regret", "rewards"].map(|key| findings[key].as_u64().unwrap());
-        assert_eq!(counts, [rows, rows, rewards], "{page}: {findings:#}");
+        let count = |key: &str| findings[key].as_u64().unwrap();
+        let counts = ["rows", "regret", "rewards", "dots"].map(count);
+        assert_eq!(counts, [rows, rows, rewards, dots], "{page}: {findings:#}");
     }
 }
 

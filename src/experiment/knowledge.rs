@@ -51,7 +51,7 @@ impl Knowledge {
         let mut warnings = Vec::new();
         if self.vacuous > 0.5 && self.width > 0.9 {
             warnings.push(format!(
-                "the oracle has learnt nothing: mean width {:.2} after {:.0} observations; see calibrate, and tight-opt-dp, whose bounds are tight",
+                "the oracle has learnt nothing: mean width {:.2} after {:.0} observations; see calibrate, and tight-opt-dp where these are the paper's bounds",
                 self.width, self.observations
             ));
         }
