@@ -36,7 +36,8 @@ fn a_sweep_is_reported_on_one_page() {
     assert!(said.starts_with("report in o/report.html"), "{said}");
     let page = folder.path().join("o/report.html");
     let text = fs::read_to_string(&page).unwrap();
-    let start = "The points have different optima. tight-opt-dp's share of them is lowest at ";
+    let start =
+        "The points have different optima. tight-opt-dp's share of them, in percent, is lowest at ";
     assert!(text.contains(start), "{text}");
     // What its runs warn of stands under the table, and what was run under the title.
     assert!(text.contains("T = 20 episodes, H = 6 steps, 3 replications"));

@@ -53,10 +53,10 @@ pub fn finding<'a>(found: impl Iterator<Item = Found<'a>>) -> String {
             mean: paired.mean.abs(),
             ..paired
         };
-        let size = band(size);
+        let (size, and) = (band(size), if ranked.len() > 1 { ", and" } else { "," });
         text += &match paired.lower() <= 0.0 && paired.upper() >= 0.0 {
             true => format!("; {} is not told apart from it ({size})", best.reference),
-            false => format!("; that is {size} {side} {}", best.reference),
+            false => format!("{and} {size} {side} that of {}", best.reference),
         };
     }
     if best.share_of_opt.is_some_and(|share| share < 0.5) {
@@ -136,7 +136,7 @@ mod tests {
             finding(all.into_iter())
         };
         let start = "b earns 90.0% of opt and ends with the lowest regret, 20.0 ± 6.0, ";
-        let end = "; that is 21.0 ± 3.0 above clairvoyant.";
+        let end = ", and 21.0 ± 3.0 above that of clairvoyant.";
         // The bands overlap; pairs tell them apart, or do not.
         for (run, finals, expected) in [
             (

@@ -10,7 +10,6 @@ use crate::error::InputError;
 use crate::report::finding::band;
 use crate::report::overview::{charts, looks, setting, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
-use crate::report::style::fixed;
 use crate::report::warnings;
 use crate::results::{Overview, OverviewRow, Results, SweepIndex};
 use crate::statistics::{BAND, MeanAndError};
@@ -149,30 +148,40 @@ impl SweepReport {
         };
         let policy = &first.result.policy;
         let own = || rows.iter().filter(|row| row.result.policy == *policy);
-        let regrets = own().filter_map(|row| Some((row.result.regret()?, row.point.as_str())));
+        let regrets = own().filter_map(|row| {
+            let (point, results) = self.points.iter().find(|(name, _)| *name == row.point)?;
+            let finals = results
+                .run
+                .policy(policy)
+                .map_or(&[][..], |p| &p.final_regrets);
+            let value = row.result.regret()?;
+            let end = End {
+                value,
+                point,
+                finals,
+            };
+            Some((end, &results.run))
+        });
         if own().all(|row| row.result.opt == first.result.opt) {
-            let text = |x: MeanAndError| band(x);
-            return ends(&format!("The final regret of {policy} is"), regrets, text);
+            let start = format!("The final regret of {policy} is");
+            return ends(&start, regrets.map(|(end, _)| end));
         }
         // The error of a share of opt is that of the regret, in total optima.
-        let shares = regrets.filter_map(|(regret, point)| {
-            let (_, results) = self.points.iter().find(|(name, _)| name == point)?;
-            let total = results.run.opt_per_episode? * results.run.episodes as f64;
-            let share = MeanAndError {
-                mean: 100.0 * (1.0 - regret.mean / total),
-                standard_error: 100.0 * regret.standard_error / total,
+        let shares = regrets.filter_map(|(regret, run)| {
+            let total = run.opt_per_episode? * run.episodes as f64;
+            let value = MeanAndError {
+                mean: 100.0 * (1.0 - regret.value.mean / total),
+                standard_error: 100.0 * regret.value.standard_error / total,
             };
-            Some((share, point))
+            Some(End {
+                value,
+                finals: &[],
+                ..regret
+            })
         });
-        let text = |x: MeanAndError| {
-            format!(
-                "{}% ± {}%",
-                fixed(x.mean, 1),
-                fixed(BAND * x.standard_error, 1)
-            )
-        };
-        let start = format!("The points have different optima. {policy}'s share of them is");
-        ends(&start, shares, text)
+        let start =
+            format!("The points have different optima. {policy}'s share of them, in percent, is");
+        ends(&start, shares)
     }
 
     fn rows(&self) -> Vec<serde_json::Value> {
@@ -197,27 +206,38 @@ impl SweepReport {
     }
 }
 
-/// The two ends of a policy's values in a sentence.
-fn ends<'a>(
-    start: &str,
-    values: impl Iterator<Item = (MeanAndError, &'a str)>,
-    text: impl Fn(MeanAndError) -> String,
-) -> String {
-    let mut known: Vec<(MeanAndError, &str)> = values.collect();
-    known.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
-    match (known.first(), known.last()) {
-        (Some(only), _) if known.len() == 1 => format!("{start} {}.", text(only.0)),
-        (Some(low), Some(high)) => format!(
-            "{start} lowest at {} ({}) and highest at {} ({}){}.",
-            low.1,
-            text(low.0),
-            high.1,
-            text(high.0),
-            match low.0.upper() >= high.0.lower() {
-                true => "; these bands overlap",
-                false => "",
-            }
-        ),
-        _ => format!("{start} unknown at all points."),
+/// A policy's value at a point; final regrets where these are what it is of.
+#[derive(Clone, Copy)]
+struct End<'a> {
+    value: MeanAndError,
+    point: &'a str,
+    finals: &'a [f64],
+}
+
+/// The two ends of a policy's values in a sentence. Where final regrets are known, replication by replication, their differences
+/// tell the ends apart: points of one instance meet the same contexts and luck.
+fn ends<'a>(start: &str, values: impl Iterator<Item = End<'a>>) -> String {
+    let mut known: Vec<End> = values.collect();
+    known.sort_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
+    let (Some(low), Some(high)) = (known.first(), known.last()) else {
+        return format!("{start} unknown at all points.");
+    };
+    if known.len() == 1 {
+        return format!("{start} {}.", band(low.value));
     }
+    let pairs = low.finals.len() > 1 && low.finals.len() == high.finals.len();
+    let difference = pairs.then(|| MeanAndError::of_differences(high.finals, low.finals));
+    let apart = match difference {
+        Some(d) if d.lower() > 0.0 => format!(", by {}", band(d)),
+        Some(d) => format!("; these are not told apart (difference {})", band(d)),
+        None if low.value.upper() >= high.value.lower() => "; these bands overlap".into(),
+        None => String::new(),
+    };
+    format!(
+        "{start} lowest at {} ({}) and highest at {} ({}){apart}.",
+        low.point,
+        band(low.value),
+        high.point,
+        band(high.value)
+    )
 }
