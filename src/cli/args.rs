@@ -15,7 +15,7 @@ use cbwk_gpu::report::style::Style;
 #[derive(Debug, Parser)]
 #[command(name = "cbwk-gpu", version, max_term_width = 110)]
 pub struct Cli {
-    /// Colours on a terminal; NO_COLOR in the environment turns them off as well.
+    /// Colours; auto has them on a terminal, unless NO_COLOR is set in the environment.
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = clap::ColorChoice::Auto)]
     pub color: clap::ColorChoice,
     /// What to do.

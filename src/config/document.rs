@@ -42,6 +42,8 @@ impl Node {
     /// The value as a user wrote it, on one line.
     pub fn describe(&self) -> String {
         match self {
+            // What looks like a number but is none.
+            Self::Text(text) if text.parse::<f64>().is_ok() => format!("the text `{text}`"),
             Self::Text(text) => format!("`{text}`"),
             Self::Whole(x) => x.to_string(),
             Self::Number(x) => format!("{x:?}"),

@@ -105,7 +105,13 @@ fn names_of(node: &Node) -> Vec<String> {
             let titles = items
                 .iter()
                 .flat_map(|i| [text_of(i, "name"), text_of(i, "kind")]);
-            titles.flatten().map(String::from).collect()
+            let mut names: Vec<String> = Vec::new();
+            for title in titles.flatten() {
+                if names.iter().all(|name| name != title) {
+                    names.push(title.into());
+                }
+            }
+            names
         }
         _ => Vec::new(),
     }
