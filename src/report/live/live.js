@@ -89,7 +89,7 @@ function drawOffers({ offers }) {
       if (v === null) return null;
       const [x0, x1] = xs[h].map(place.x);
       const [y1, y0] = ys[b].map(place.y);
-      const cell = shape("rect", { x: x0, y: y0, width: x1 - x0 + 0.5, height: y1 - y0 + 0.5 },
+      const cell = shape("rect", { x: x0, y: y0, width: x1 - x0 + 0.5, height: y1 - y0 + 0.5, "shape-rendering": "crispEdges" },
         shape("title", {}, `step ${offers.steps[h]}, ${offers.budgets[b]} units: ${number(v)}`));
       cell.style.fill = colour(v);
       return cell;
