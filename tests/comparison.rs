@@ -178,6 +178,10 @@ fn mistakes_in_a_sweep_are_found_before_anything_runs() {
             "s.toml:22: sweep.policies.mimic: found no such part of the study; nearest: `mimic-opt-dp`",
         ),
         (
+            "policies.random.oracle.kappa = [1, 8]\n",
+            "s.toml:22: sweep.policies.random.oracle: found no such part of the study; write the policy's oracle out",
+        ),
+        (
             "policies.random.alpha = [0.5]\n",
             "s.toml:22: policies[2]: found unknown key `alpha`",
         ),

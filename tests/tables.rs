@@ -142,7 +142,16 @@ fn completions_and_manual_pages_know_every_command() {
         page.contains("replications") && page.starts_with(".ie"),
         "{page}"
     );
-    assert!(folder.path().join("pages/cbwk-gpu.1").is_file());
+    // Every page that another one points to is there.
+    let pages = fs::read_dir(folder.path().join("pages")).unwrap();
+    for page in pages.map(|page| fs::read_to_string(page.unwrap().path()).unwrap()) {
+        for name in page.lines().filter_map(|line| line.strip_suffix("(1)")) {
+            let name = name.replace('\\', "") + ".1";
+            assert!(folder.path().join("pages").join(&name).is_file(), "{name}");
+        }
+    }
+    let nested = folder.path().join("pages/cbwk-gpu-cluster-slurm.1");
+    assert!(nested.is_file());
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub fn table(sweep: &SweepIndex, runs: &[Run], style: Style) -> String {
         cells.push(with_band(result.slope(), 2));
         table.push(cells);
     }
-    let headline = format!("{}: {}\n\n", sweep.title, setting(runs));
+    let headline = format!("{}: {}\n\n", sweep.title, setting(runs.iter()));
     let mut notes = format!("\n{ERRORS}\n");
     let points = sweep.points.iter().map(|point| point.label.as_str());
     for warning in warnings::of_points(points.zip(runs)) {
@@ -68,10 +68,10 @@ pub fn table(sweep: &SweepIndex, runs: &[Run], style: Style) -> String {
 }
 
 /// What was run at the points: one number where all have the same.
-pub fn setting(runs: &[Run]) -> String {
+pub fn setting<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> String {
     let range = |value: fn(&Run) -> usize, noun: &str| {
-        let low = runs.iter().map(value).min().unwrap_or_default();
-        let high = runs.iter().map(value).max().unwrap_or_default();
+        let low = runs.clone().map(value).min().unwrap_or_default();
+        let high = runs.clone().map(value).max().unwrap_or_default();
         match low == high {
             true => counted(low, noun),
             false => format!("{low} to {}", counted(high, noun)),

@@ -94,9 +94,9 @@ function logTicks(low, high, count) {
   for (let p = Math.floor(Math.log10(low)) - 1; p <= Math.ceil(Math.log10(high)); p++) {
     if (digits.length === 3 || p % stride === 0) ticks.push(...digits.map((d) => Number(`${d}e${p}`)));
   }
-  let shown = ticks.filter((t) => t >= low * (1 - 1e-9) && t <= high * (1 + 1e-9));
-  // A short stretch may hold no round number.
-  if (shown.length < 2) shown = linearTicks(low, high, count, true).ticks;
+  const shown = ticks.filter((t) => t >= low * (1 - 1e-9) && t <= high * (1 + 1e-9));
+  // A short stretch may hold no such number.
+  if (shown.length < 2) return linearTicks(low, high, count, true);
   return { low, high, ticks: shown, label: (t) => (t >= 1e-4 && t < 1e7 ? String(t) : t.toExponential(0)) };
 }
 

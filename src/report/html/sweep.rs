@@ -97,7 +97,7 @@ impl SweepReport {
             "dashes": DASHES,
             "keys": self.overview.keys,
             "reference": self.overview.reference(),
-            "setting": setting(&self.points.iter().map(|(_, point)| point.run.clone()).collect::<Vec<_>>()),
+            "setting": setting(self.points.iter().map(|(_, point)| &point.run)),
             "warnings": warnings::of_points(self.points.iter().map(|(name, point)| (name.as_str(), &point.run))),
             "series": looks.iter().map(look).collect::<Vec<_>>(),
             "rows": self.rows(),
