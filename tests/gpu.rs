@@ -189,7 +189,7 @@ fn rewards_above_r_max_do_not_overflow_before_the_cap() {
     source.fill(&sample, &mut coefficients);
     let problem = request.with(&coefficients);
     let reference = Dense.solve(&[problem]).unwrap().remove(0);
-    assert!(common::worst_difference(&reference, &common::literal_dp(&problem)) < 1e-9);
+    assert!(common::worst_difference(&reference, &cbwk_gpu::dp::optimistic_dp(&problem)) < 1e-9);
     for f64 in [false, true] {
         let Some(mut gpu) = common::gpu(f64) else {
             return;

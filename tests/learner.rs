@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::dp::{Backend, ValueTable};
+use cbwk_gpu::dp::ValueTable;
 use cbwk_gpu::experiment::{self, Purpose, Streams};
 use cbwk_gpu::oracle::{LogisticParameters, OracleSpec};
-use cbwk_gpu::policy::{InitialRows, MakePolicy, Plan, Policy, PolicySpec, Setting, Start};
+use cbwk_gpu::policy::{
+    InitialRows, MakePolicy, Plan, Policy, PolicySpec, Setting, Start, advance,
+};
 use cbwk_gpu::task::{ContextRows, EpisodeContexts};
 use cbwk_gpu::world::World;
 use common::study;
@@ -78,11 +80,8 @@ fn replay(instance: &Arc<World>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f
             trace.actions.push(action);
         }
         trace.rewards.push(reward);
-        if policy.learn(&contexts)
-            && let Some(request) = policy.plan_request()
-        {
-            let table = Dense.plan(&[request]).unwrap().tables.remove(0);
-            policy.install(table);
+        if policy.learn(&contexts) {
+            advance(&mut [policy.as_mut()], t + 1, &mut Dense).unwrap();
         }
     }
     trace.last = table_of(policy.as_ref()).clone();

@@ -5,10 +5,12 @@ mod common;
 mod lemma_1;
 
 use cbwk_gpu::dp::cpu::Dense;
-use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable};
+use cbwk_gpu::dp::{
+    Backend, BoundSource, Coefficients, ContextSample, Problem, ValueTable, optimistic_dp,
+};
 use cbwk_gpu::oracle::Known;
 use cbwk_gpu::world::World;
-use common::{literal_dp, random_bounds, random_instance, random_shape, rng, worst_difference};
+use common::{random_bounds, random_instance, random_shape, rng, worst_difference};
 use lemma_1::{assert_lemma_1_can_fail, lemma_1};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -43,7 +45,7 @@ fn agrees_with_the_algorithm_word_for_word() {
             budget_max: shape.budget,
             cap,
         };
-        let literal = literal_dp(&problem);
+        let literal = optimistic_dp(&problem);
         let difference = worst_difference(&solve(problem), &literal);
         assert!(
             difference < 1e-12,
@@ -158,7 +160,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         .collect();
     assert_eq!(tables[0], tables[1]);
     assert_eq!(tables[0], tables[2]);
-    assert!(worst_difference(&tables[0][0], &literal_dp(&problem)) < 1e-11);
+    assert!(worst_difference(&tables[0][0], &optimistic_dp(&problem)) < 1e-11);
 }
 
 /// Merging equal contexts changes nothing but the order of additions.

@@ -281,20 +281,14 @@ fn check_policies(
     policies
         .map(|(i, policy)| {
             let maker = policy.spec.check(&format!("policies[{}]", i + 1), task)?;
-            Ok(NamedPolicy {
-                stream: policy.stream,
-                ..NamedPolicy::new(policy.name, maker)
-            })
+            Ok(NamedPolicy::new(policy.name, maker))
         })
         .collect()
 }
 
-/// Removes the policies at other places. Those that move keep the streams of their places.
+/// Removes the policies at other places.
 fn keep_policies(study: &mut Study, resolved: &mut toml::Table, places: &[usize]) {
     let keep = |place: usize| places.contains(&place);
-    for (place, policy) in study.policies.iter_mut().enumerate() {
-        policy.stream.get_or_insert(place as u64);
-    }
     let mut place = 0..;
     study.policies.retain(|_| place.next().is_some_and(keep));
     let there = |name: &String| study.policies.iter().any(|policy| policy.name == *name);
@@ -310,9 +304,4 @@ fn keep_policies(study: &mut Study, resolved: &mut toml::Table, places: &[usize]
     };
     let mut place = 0..;
     tables.retain(|_| place.next().is_some_and(keep));
-    for (policy, table) in study.policies.iter().zip(tables) {
-        if let (Some(stream), toml::Value::Table(table)) = (policy.stream, table) {
-            table.insert("stream".into(), (stream as i64 + 1).into());
-        }
-    }
 }

@@ -7,8 +7,10 @@ mod auto;
 mod backend;
 pub mod cpu;
 mod error;
+mod evaluate;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod optimistic_dp;
 mod problem;
 mod raw_table;
 mod report;
@@ -24,6 +26,8 @@ mod weighted_entries;
 pub use auto::Auto;
 pub use backend::{Backend, Plans};
 pub use error::BackendError;
+pub use evaluate::{Choice, ExpectedUse, KnownLaw};
+pub use optimistic_dp::optimistic_dp;
 pub use problem::{
     BoundParameters, BoundSource, Coefficients, EllipsoidParameters, Link, PlanRequest, Problem,
     transpose,
@@ -32,6 +36,7 @@ pub use raw_table::{Precision, RawTable};
 pub use report::{Report, Traffic};
 pub use sample::{ArrayList, ContextSample, SampleArrays};
 pub use stop::stoppable;
+pub(crate) use stopwatch::Stopwatch;
 pub use table::{TableError, ValueTable};
 pub use timing::CostLine;
 pub use weighted_entries::{RowEntry, StepContexts, WeightedEntries};

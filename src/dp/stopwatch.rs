@@ -6,7 +6,7 @@ use std::time::Instant;
 
 /// A moment from which time is taken.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stopwatch {
+pub(crate) struct Stopwatch {
     #[cfg(not(target_family = "wasm"))]
     start: Instant,
 }

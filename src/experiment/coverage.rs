@@ -140,7 +140,7 @@ fn repetition(
 ) -> Vec<Look> {
     let mut context_stream = streams.of(number, Purpose::Contexts);
     let mut luck = streams.of(number, Purpose::Acceptance);
-    let mut choices = streams.of(number, Purpose::Policy(0));
+    let mut choices = streams.of(number, Purpose::LoggedOffers);
     let compared = contexts.len().min(CONTEXTS);
     (0..compared).for_each(|entry| oracle.watch(&contexts.context(entry)));
     let mut data = LabeledData::new(world.task().dimension());

@@ -1,8 +1,8 @@
 //! The exact expected reward of a policy's plan, by policy evaluation over a finite law.
 
-use crate::dp::{Coefficients, ContextSample};
+use crate::dp::{Choice, Coefficients, ContextSample, KnownLaw};
 use crate::fluid::Hull;
-use crate::policy::{Plan, best_entry_action};
+use crate::policy::{Greedy, Plan, Rule};
 use crate::world::World;
 
 /// Evaluates plans against the truth.
@@ -15,7 +15,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// For an world with finite laws; `None` for continuous ones. `split_by_step` must be set where a plan's
+    /// For a world with finite laws; `None` for continuous ones. `split_by_step` must be set where a plan's
     /// bounds depend on the step.
     pub fn new(world: &World, split_by_step: bool) -> Option<Self> {
         let split = split_by_step || world.depends_on_step();
@@ -34,71 +34,61 @@ impl Evaluator {
 
     /// Expected reward of an episode that starts with budget 0, 1, ..., budget_max.
     pub fn expected_rewards(&self, plan: Plan) -> Vec<f64> {
-        let mut coefficients = Coefficients::default();
-        if let Plan::Greedy { oracle, .. } = plan {
-            oracle.fill(&self.law, &mut coefficients);
-        }
-        let width = self.budget_max as usize + 1;
-        let mut later = vec![0.0; width];
-        for h in (0..self.law.horizon()).rev() {
-            let mut now = later.clone();
-            let contexts = self.law.step(h);
-            for (entry, weight) in contexts.iter() {
-                for (b, value) in now.iter_mut().enumerate() {
-                    let gain = self.gain(plan, &coefficients, h, entry, b as u32, &later);
-                    *value += weight / self.law.total() * gain;
-                }
-            }
-            later = now;
-        }
-        later
-    }
-
-    /// What the plan's choice adds to the value of waiting.
-    fn gain(
-        &self,
-        plan: Plan,
-        coefficients: &Coefficients,
-        h: usize,
-        entry: usize,
-        budget: u32,
-        later: &[f64],
-    ) -> f64 {
-        let actions = self.law.actions();
-        let first = entry * actions;
-        let offer = |a: usize| (self.law.reward(entry, a), self.law.cost(entry, a));
-        let feasible = |a: usize| offer(a).0 >= 0.0 && offer(a).1 <= budget;
-        let gain_of = |a: usize| {
-            let (reward, cost) = offer(a);
-            let b = budget as usize;
-            self.rho[first + a - 1] * (reward + later[b - cost as usize] - later[b])
+        let law = KnownLaw {
+            sample: &self.law,
+            rho: &self.rho,
+            budget_max: self.budget_max,
         };
-        match plan {
-            Plan::Greedy { u_hat, .. } => {
-                let (next, r_max) = (u_hat.row(h + 1), self.reward_max);
-                match best_entry_action(&self.law, coefficients, entry, next, budget, r_max) {
-                    0 => 0.0,
-                    a => gain_of(a),
+        if let Plan::Greedy { oracle, u_hat } = plan {
+            let mut coefficients = Coefficients::default();
+            oracle.fill(&self.law, &mut coefficients);
+            return law.expected_rewards(&mut Greedy {
+                sample: &self.law,
+                coefficients: &coefficients,
+                u_hat,
+                reward_max: self.reward_max,
+                rule: Rule::default(),
+            });
+        }
+        law.expected_rewards(&mut Simple {
+            sample: &self.law,
+            plan,
+        })
+    }
+}
+
+/// A plan without bounds.
+struct Simple<'a> {
+    sample: &'a ContextSample,
+    plan: Plan<'a>,
+}
+
+impl Choice for Simple<'_> {
+    fn choose(
+        &mut self,
+        step: usize,
+        entry: usize,
+        budget_max: u32,
+        mut report: impl FnMut(u32, usize, f64),
+    ) {
+        let sample = self.sample;
+        for b in 0..=budget_max {
+            let feasible = |a: usize| sample.reward(entry, a) >= 0.0 && sample.cost(entry, a) <= b;
+            let or_null = |a: usize| if a > 0 && feasible(a) { a } else { 0 };
+            match self.plan {
+                Plan::Greedy { .. } => unreachable!("greedy plans have bounds"),
+                Plan::Fixed(a) => report(b, or_null(a), 1.0),
+                Plan::Fluid(fluid) => {
+                    let context = sample.context(entry);
+                    let mix = fluid.mix(&context, step, b, &mut Hull::default());
+                    report(b, or_null(mix.upper), mix.share);
+                    report(b, or_null(mix.lower), 1.0 - mix.share);
                 }
-            }
-            Plan::Fixed(a) if a > 0 && feasible(a) => gain_of(a),
-            Plan::Fixed(_) => 0.0,
-            Plan::Fluid(fluid) => {
-                let context = self.law.context(entry);
-                let mix = fluid.mix(&context, h, budget, &mut Hull::default());
-                let gain_or_wait = |a: usize| {
-                    if a > 0 && feasible(a) {
-                        gain_of(a)
-                    } else {
-                        0.0
-                    }
-                };
-                mix.share * gain_or_wait(mix.upper) + (1.0 - mix.share) * gain_or_wait(mix.lower)
-            }
-            Plan::Uniform => {
-                let choices = (1..=actions).filter(|&a| feasible(a));
-                let (count, sum) = choices.fold((1.0, 0.0), |(n, s), a| (n + 1.0, s + gain_of(a)));
-                sum / count
+                Plan::Uniform => {
+                    report(b, 0, 1.0);
+                    let feasible = (1..=sample.actions()).filter(|&a| feasible(a));
+                    feasible.for_each(|a| report(b, a, 1.0));
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Knowledge, Purpose, Streams};
 use crate::dp::{BoundSource, Coefficients, ContextSample, ValueTable};
 use crate::oracle::Known;
-use crate::policy::{Plan, Policy, best_entry_action};
+use crate::policy::{Greedy, Plan, Policy, Rule};
 use crate::statistics::evenly_spaced;
 use crate::world::{Optimum, World};
 
@@ -187,7 +187,13 @@ impl<'a> OfferSurvey<'a> {
         };
         let mut coefficients = Coefficients::default();
         oracle.fill(sample, &mut coefficients);
-        let reward_max = self.world.task().reward_max();
+        let mut greedy = Greedy {
+            sample,
+            coefficients: &coefficients,
+            u_hat,
+            reward_max: self.world.task().reward_max(),
+            rule: Rule::default(),
+        };
         let values = self.world.task().application().action_values();
         let mut offers = Vec::with_capacity(self.steps.len() * self.budgets.len());
         for &h in &self.steps {
@@ -196,8 +202,7 @@ impl<'a> OfferSurvey<'a> {
             for &b in &self.budgets {
                 let mut offer = Offer::default();
                 for (entry, weight) in contexts.iter() {
-                    let next = u_hat.row(h + 1);
-                    let a = best_entry_action(sample, &coefficients, entry, next, b, reward_max);
+                    let a = greedy.actions(h, entry, b..=b)[0] as usize;
                     if a > 0 {
                         offer.mean_action += weight * values[a - 1];
                         offer.share += weight;

@@ -204,9 +204,7 @@ impl<'s> Prepared<'s> {
         Start {
             drawn_rows,
             oracle: stream(Purpose::Oracle),
-            choices: stream(Purpose::Policy(
-                self.study.policies[number].stream.unwrap_or(number as u64),
-            )),
+            choices: stream(Purpose::Policy(&self.study.policies[number].name)),
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn sample_log(world: &World, episodes: usize, seed: u64) -> Vec<LoggedArriva
     let streams = Streams::new(seed);
     let mut contexts_stream = streams.of_study(Purpose::Contexts);
     let mut luck = streams.of_study(Purpose::Acceptance);
-    let mut choices = streams.of_study(Purpose::Policy(0));
+    let mut choices = streams.of_study(Purpose::LoggedOffers);
     let budgets = world.budgets();
     let budgets = budgets.sequence(episodes, &mut streams.of_study(Purpose::Budgets));
     let task = world.task();

@@ -2,10 +2,11 @@
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use sha2::{Digest, Sha256};
 
 /// What a stream is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum Purpose<'n> {
     /// Contexts of the episodes; all policies of a replication meet the same.
     Contexts,
     /// Acceptance uniforms; shared likewise.
@@ -20,8 +21,10 @@ pub enum Purpose {
     Oracle,
     /// Contexts on which the offers of large or continuous laws are averaged; one sample per study.
     Offers,
-    /// A policy's own randomness, by its place in the study.
-    Policy(u64),
+    /// What a logged policy offers at random.
+    LoggedOffers,
+    /// A policy's own randomness, by its name: it draws the same whatever stands beside it in the study.
+    Policy(&'n str),
 }
 
 /// The streams of one study.
@@ -44,9 +47,10 @@ impl Streams {
             Purpose::Budgets => (3, 0),
             Purpose::InitialRows => (4, 0),
             Purpose::Optimum => (5, 0),
-            Purpose::Policy(number) => (6, number),
+            Purpose::LoggedOffers => (6, 0),
             Purpose::Oracle => (7, 0),
             Purpose::Offers => (8, 0),
+            Purpose::Policy(name) => (9, number_of(name)),
         };
         let mut key = [0; 32];
         for (bytes, word) in key
@@ -62,4 +66,10 @@ impl Streams {
     pub fn of_study(&self, purpose: Purpose) -> ChaCha8Rng {
         self.of(0, purpose)
     }
+}
+
+/// The first 64 bits of a name's SHA-256.
+fn number_of(name: &str) -> u64 {
+    let digest = Sha256::digest(name);
+    u64::from_le_bytes(std::array::from_fn(|i| digest[i]))
 }

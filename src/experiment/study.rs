@@ -37,13 +37,10 @@ pub struct Study {
 /// A policy with the name it has in the results: one of this program's, or one of your own.
 #[derive(Clone)]
 pub struct NamedPolicy {
-    /// Name in tables and files.
+    /// Name in tables and files; its random stream follows from it.
     pub name: String,
     /// Makes it in each replication.
     pub maker: Arc<dyn MakePolicy>,
-    /// Number of the random stream that is its own, 0-based; its place in the study where none is given. A policy that
-    /// keeps its stream finds the same with or without the policies before it.
-    pub stream: Option<u64>,
 }
 
 impl NamedPolicy {
@@ -52,7 +49,6 @@ impl NamedPolicy {
         Self {
             name: name.into(),
             maker: Arc::new(maker),
-            stream: None,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, Offer};
 use super::{Phases, Prepared, Record, RunError, Sink, Study, Work};
 use crate::dp::Backend;
 use crate::error::Invalid;
-use crate::policy::{self, Policy, SavedPolicy, Turn};
+use crate::policy::{self, Policy, SavedPolicy};
 
 /// Plans of up to this many (step, budget, context, action) have their expected rewards evaluated without being asked.
 const SMALL_PLAN: usize = 20_000;
@@ -186,13 +186,34 @@ impl Wave {
 
     /// What the policies know before the first episode.
     fn prepare(&mut self, backend: &mut dyn Backend) -> Result<(), RunError> {
-        let mut turns: Vec<Turn> = self
-            .replications
-            .iter_mut()
-            .map(Replication::turn)
-            .collect();
-        timed(&mut self.work.phases.fit, || policy::prepare(&mut turns));
-        policy::replan(&mut turns, backend)?;
+        self.advance(backend, |replication| replication.policy.prepare())
+    }
+
+    /// What the policies learn from the episode that is over.
+    fn learn(&mut self, backend: &mut dyn Backend) -> Result<(), RunError> {
+        self.advance(backend, |replication| {
+            let contexts = replication.environment.contexts();
+            replication.policy.learn(contexts)
+        })
+    }
+
+    /// Lets every policy learn, then fits and plans those for which that is due, as one batch.
+    fn advance(
+        &mut self,
+        backend: &mut dyn Backend,
+        learn: impl Fn(&mut Replication) -> bool + Sync,
+    ) -> Result<(), RunError> {
+        let start = Instant::now();
+        let replications = self.replications.par_iter_mut();
+        replications.for_each(|replication| replication.plan_changed = learn(replication));
+        let phases = &mut self.work.phases;
+        phases.fit += start.elapsed();
+        let changed = self.replications.iter_mut().filter(|r| r.plan_changed);
+        let mut changed: Vec<&mut dyn Policy> = changed.map(|r| &mut *r.policy as &mut dyn Policy).collect();
+        let times = policy::advance(&mut changed, self.episodes + 1, backend)?;
+        phases.fit += times.fit;
+        phases.bounds += times.bounds;
+        phases.dp += times.dp;
         Ok(())
     }
 
@@ -241,25 +262,6 @@ impl Wave {
                 whole.episode_ends(episode);
             }
         });
-    }
-
-    fn learn(&mut self, backend: &mut dyn Backend) -> Result<(), RunError> {
-        let phases = &mut self.work.phases;
-        let mut turns: Vec<Turn> = self
-            .replications
-            .iter_mut()
-            .map(Replication::turn)
-            .collect();
-        timed(&mut phases.fit, || policy::learn(&mut turns));
-        let start = Instant::now();
-        let bounds = policy::replan(&mut turns, backend)?;
-        phases.bounds += bounds;
-        phases.dp += start.elapsed() - bounds;
-        let changed: Vec<bool> = turns.iter().map(Turn::changed).collect();
-        for (replication, changed) in self.replications.iter_mut().zip(changed) {
-            replication.plan_changed = changed;
-        }
-        Ok(())
     }
 
     /// Does a piece of work and keeps count of it.
@@ -322,10 +324,6 @@ impl Wave {
 }
 
 impl Replication {
-    fn turn(&mut self) -> Turn<'_> {
-        Turn::new(self.policy.as_mut(), self.environment.contexts())
-    }
-
     fn evaluate_plan(&mut self, evaluator: &Evaluator) {
         if self.plan_changed || self.expected.is_none() {
             let plan = self.policy.plan();

@@ -279,11 +279,9 @@ impl Learner {
     /// units were released and are gone by now, the episode ends up with none.
     pub fn observe_offer(&mut self, number: u64, accepted: bool) -> Result<(), LearnerError> {
         let offer = self.take_waiting(number)?;
-        if !self.policy.config().is_reserved(offer.episode) {
-            let context = self.task.context(offer.step, &offer.features);
-            self.policy
-                .add_observation(&context, offer.action, accepted);
-        }
+        let context = self.task.context(offer.step, &offer.features);
+        self.policy
+            .observe_in(offer.episode, &context, offer.action, accepted);
         if let Some(open) = &mut self.state.open
             && accepted
             && offer.episode == self.state.episodes
@@ -341,7 +339,7 @@ impl Learner {
     /// is due, [`Learner::replan`] is the other half.
     pub fn close(&mut self) -> Result<Day, LearnerError> {
         let open = self.state.open.take().ok_or(LearnerError::NoEpisode)?;
-        let due = self.policy.take_in(&open.contexts);
+        let due = self.policy.learn(&open.contexts);
         Ok(self.day(&open, due))
     }
 }

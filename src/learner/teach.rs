@@ -5,7 +5,7 @@ use super::{Labeled, Learner, LearnerError, LearnerSettings, LearnerState};
 use crate::dp::Backend;
 use crate::error::Invalid;
 use crate::oracle::Oracle;
-use crate::policy::{LastFit, Policy, WarmStart};
+use crate::policy::{self, LastFit, WarmStart};
 use crate::task::{ContextRows, EpisodeContexts, Task};
 
 impl Learner {
@@ -58,14 +58,19 @@ impl Learner {
     /// Fits the oracle and plans anew from all that is known, also within an episode.
     pub fn replan(&mut self) -> Result<(), LearnerError> {
         let next = self.state.episodes + usize::from(self.state.open.is_none());
-        self.policy.fit(next.max(1));
-        self.solve()
+        policy::advance(
+            &mut [&mut self.policy],
+            next.max(1),
+            self.backend.as_mut(),
+        )?;
+        Ok(())
     }
 
     /// Makes an earlier fit and its plan again, to the bit; the oracle must not have been fitted yet.
     pub fn plan_again(&mut self, fit: &LastFit) -> Result<(), LearnerError> {
         self.policy.fit_again(fit)?;
-        self.solve()
+        policy::plan(&mut [&mut self.policy], self.backend.as_mut())?;
+        Ok(())
     }
 
     /// Passes over a plan that another one follows.
@@ -76,17 +81,6 @@ impl Learner {
     /// Takes in labeled rows that were checked for this task. [`Learner::replan`] makes use of them.
     pub fn add_log(&mut self, log: &WarmStart) {
         self.policy.add_log(log);
-    }
-
-    fn solve(&mut self) -> Result<(), LearnerError> {
-        // Without a row of contexts there is nothing to average over, and the plan in force stays.
-        if self.policy.contexts().total() == 0.0 {
-            return Ok(());
-        }
-        let request = self.policy.plan_request().expect("the learner plans");
-        let table = self.backend.plan(&[request])?.tables.remove(0);
-        self.policy.install(table);
-        Ok(())
     }
 
     /// All that a restart needs, for [`Learner::restore`].

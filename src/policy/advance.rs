@@ -1,66 +1,62 @@
-//! The end of an episode: learn, fit, plan, install. A live learner does it alone, the replications of a study together,
-//! so that their plans form one batch for the backend.
+//! Lines 11 to 18 of Algorithm 1: data become a fit and a plan. A study does it for all replications together, so that
+//! their plans form one batch for the backend; a live learner, or a plan for a log, does it for one.
 
 use std::time::Duration;
 
 use rayon::prelude::*;
 
 use super::Policy;
-use crate::dp::{Backend, BackendError, PlanRequest};
-use crate::task::EpisodeContexts;
+use crate::dp::{Backend, BackendError, PlanRequest, Stopwatch};
 
-/// A policy whose episode is over.
-#[derive(Debug)]
-pub struct Turn<'a> {
-    policy: &'a mut dyn Policy,
-    contexts: &'a EpisodeContexts,
-    changed: bool,
+/// Where the time went.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AdvanceTimes {
+    /// Fitting oracles.
+    pub fit: Duration,
+    /// Evaluating bounds on the CPU.
+    pub bounds: Duration,
+    /// Optimistic-DP.
+    pub dp: Duration,
 }
 
-impl<'a> Turn<'a> {
-    /// The policy and the contexts that its episode brought.
-    pub fn new(policy: &'a mut dyn Policy, contexts: &'a EpisodeContexts) -> Self {
-        Self {
-            policy,
-            contexts,
-            changed: false,
-        }
-    }
-
-    /// Whether its plan changes.
-    pub fn changed(&self) -> bool {
-        self.changed
-    }
+/// Fits the policies to all of their data for use in episode `t` (1-based; line 16), makes their plans (line 17) and
+/// installs them.
+pub fn advance(
+    policies: &mut [&mut dyn Policy],
+    t: usize,
+    backend: &mut dyn Backend,
+) -> Result<AdvanceTimes, BackendError> {
+    let start = Stopwatch::start();
+    policies.par_iter_mut().for_each(|policy| policy.fit(t));
+    let fit = start.elapsed();
+    Ok(AdvanceTimes {
+        fit,
+        ..plan(policies, backend)?
+    })
 }
 
-/// Every policy looks at what it was given before the first episode.
-pub fn prepare(turns: &mut [Turn]) {
-    turns
-        .par_iter_mut()
-        .for_each(|turn| turn.changed = turn.policy.prepare());
-}
-
-/// Every policy learns from its episode.
-pub fn learn(turns: &mut [Turn]) {
-    turns
-        .par_iter_mut()
-        .for_each(|turn| turn.changed = turn.policy.learn(turn.contexts));
-}
-
-/// Makes the plans of all policies whose knowledge has changed, as one batch, and installs them. Returns the part of
-/// the time that went into evaluating bounds on the CPU.
-pub fn replan(turns: &mut [Turn], backend: &mut dyn Backend) -> Result<Duration, BackendError> {
-    let asks = |turn: &Turn| turn.changed && turn.policy.plan_request().is_some();
-    let changed = turns.iter().filter(|turn| turn.changed);
-    let requests: Vec<PlanRequest> = changed
-        .filter_map(|turn| turn.policy.plan_request())
+/// Makes and installs the plans of policies that are fitted. A policy that asks for no plan keeps the one it has.
+pub fn plan(
+    policies: &mut [&mut dyn Policy],
+    backend: &mut dyn Backend,
+) -> Result<AdvanceTimes, BackendError> {
+    let start = Stopwatch::start();
+    let asking: Vec<bool> = policies
+        .iter()
+        .map(|policy| policy.plan_request().is_some())
         .collect();
+    let requests: Vec<PlanRequest> = policies.iter().filter_map(|p| p.plan_request()).collect();
     if requests.is_empty() {
-        return Ok(Duration::ZERO);
+        return Ok(AdvanceTimes::default());
     }
     let plans = backend.plan(&requests)?;
-    for (turn, table) in turns.iter_mut().filter(|turn| asks(turn)).zip(plans.tables) {
-        turn.policy.install(table);
+    let asking = policies.iter_mut().zip(asking).filter(|(_, asks)| *asks);
+    for ((policy, _), table) in asking.zip(plans.tables) {
+        policy.install(table);
     }
-    Ok(plans.bounds)
+    Ok(AdvanceTimes {
+        fit: Duration::ZERO,
+        bounds: plans.bounds,
+        dp: start.elapsed() - plans.bounds,
+    })
 }

@@ -1,69 +1,173 @@
-//! One decision: equation (3) of the paper, with the tie rule.
+//! One decision: equation (3) of the paper, and what happens when offers are worth the same. Studies, plans, evaluations and
+//! live offers all decide here.
 
-use crate::dp::{Coefficients, ContextSample, ValueTable};
+use std::ops::RangeInclusive;
+
+use crate::dp::{Choice, Coefficients, ContextSample, ValueTable};
 use crate::oracle::{Bounds, Oracle};
 use crate::task::{Context, Task};
 
-/// A later action must beat an earlier one by this share of r_max, so that 32-bit and 64-bit tables choose alike.
-const TIE_SHARE: f64 = 1e-6;
+/// Values that differ by no more than this share of r_max are a tie. Tables in 32 and 64 bits differ by less, so that both
+/// decide alike.
+pub const TIE_SHARE: f64 = 1e-5;
 
-/// Index of the action that maximises
-/// `ucb r + lcb u_hat[h+1](b - cost) + (1 - lcb) u_hat[h+1](b)` over the feasible ones; the null action is 0.
-///
-/// `offers` gives (gain, lcb, reward, cost) of actions 1, 2, ...; `next` is u_hat[h+1]. Ties go to the lowest index.
-pub fn best_action(
-    offers: impl Iterator<Item = (f64, f64, f64, u32)>,
-    next: &[f64],
-    budget: u32,
-    reward_max: f64,
-) -> usize {
-    let b = budget as usize;
-    let tolerance = TIE_SHARE * reward_max;
-    // Values are taken relative to the null action's, u_hat[h+1](b).
-    let (mut best, mut best_value) = (0, 0.0);
-    for (i, (gain, lcb, reward, cost)) in offers.enumerate() {
-        if reward < 0.0 || cost > budget {
-            continue;
-        }
-        let value = gain - lcb * (next[b] - next[b - cost as usize]);
-        if value > best_value + tolerance {
-            (best, best_value) = (i + 1, value);
-        }
-    }
-    best
+/// A non-null action as a plan sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// ucb * r.
+    pub gain: f64,
+    /// lcb.
+    pub lcb: f64,
+    /// r; negative means infeasible.
+    pub reward: f64,
+    /// Units that an accepted offer takes.
+    pub cost: u32,
 }
 
-/// [`best_action`] for an entry of a sample whose coefficients are known.
-pub fn best_entry_action(
-    sample: &ContextSample,
-    coefficients: &Coefficients,
-    entry: usize,
-    next: &[f64],
-    budget: u32,
-    reward_max: f64,
-) -> usize {
-    let first = entry * sample.actions();
-    let (costs, rows) = (sample.distinct_costs(), sample.cost_rows_of(entry));
-    let rewards = sample.rewards().get(first..first + rows.len());
-    let offers = rows.iter().enumerate().map(|(a, row)| {
-        let (gain, lcb) = (coefficients.gain[first + a], coefficients.lcb[first + a]);
-        let reward = rewards.map_or_else(|| sample.reward(entry, a + 1), |rewards| rewards[a]);
-        (gain, lcb, reward, costs[*row as usize])
-    });
-    best_action(offers, next, budget, reward_max)
+impl Candidate {
+    /// A candidate with bounds of its probability.
+    pub fn new(bounds: Bounds, reward: f64, cost: u32) -> Self {
+        let (gain, lcb) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
+        Self {
+            gain,
+            lcb,
+            reward,
+            cost,
+        }
+    }
+}
+
+/// The rule of decision, with the scratch space that it keeps between decisions.
+#[derive(Debug, Clone, Default)]
+pub struct Rule {
+    /// Actions 1, 2, ... in the order of preference among equals.
+    preferred: Vec<(u32, Candidate)>,
+    best: Vec<f64>,
+    chosen: Vec<u32>,
+}
+
+impl Rule {
+    /// For each of some budgets, the number of the action that maximises
+    /// `ucb r + lcb u_hat[h+1](b - cost) + (1 - lcb) u_hat[h+1](b)` over the feasible ones; 0 is the null action.
+    /// `candidates` are actions 1, 2, ...; `next` is u_hat[h+1].
+    ///
+    /// Among the offers within a tie of the best, the one with the largest reward is made; then the smallest cost, then the
+    /// lowest number decides. No offer is made where the best is worse than none by more than a tie, or where it equals
+    /// none and has no reward (a bid at its own value). An offer with a reward that is worth as much as waiting is made.
+    #[inline]
+    pub fn decide(
+        &mut self,
+        candidates: impl Iterator<Item = Candidate>,
+        next: &[f64],
+        budgets: RangeInclusive<u32>,
+        reward_max: f64,
+    ) -> &[u32] {
+        let tie = TIE_SHARE * reward_max;
+        let (low, high) = (*budgets.start() as usize, *budgets.end() as usize);
+        self.preferred.clear();
+        for (number, candidate) in (1..).zip(candidates) {
+            if candidate.reward >= 0.0 && candidate.cost as usize <= high {
+                let before = |(_, other): &(u32, Candidate)| {
+                    let by_reward = other.reward.total_cmp(&candidate.reward);
+                    by_reward.then(candidate.cost.cmp(&other.cost)).is_ge()
+                };
+                let place = self.preferred.partition_point(before);
+                self.preferred.insert(place, (number, candidate));
+            }
+        }
+        // Values are relative to that of waiting, next[b].
+        let value = |c: &Candidate, b: usize| c.gain - c.lcb * (next[b] - next[b - c.cost as usize]);
+        self.best.clear();
+        self.best.resize(high + 1 - low, f64::NEG_INFINITY);
+        for (_, candidate) in &self.preferred {
+            for b in low.max(candidate.cost as usize)..=high {
+                let (best, value) = (&mut self.best[b - low], value(candidate, b));
+                *best = if value > *best { value } else { *best };
+            }
+        }
+        self.chosen.clear();
+        self.chosen.resize(high + 1 - low, 0);
+        for (number, candidate) in self.preferred.iter().rev() {
+            for b in low.max(candidate.cost as usize)..=high {
+                let best = self.best[b - low];
+                let made = value(candidate, b) >= best - tie
+                    && (best > tie || best >= -tie && candidate.reward > 0.0);
+                let chosen = &mut self.chosen[b - low];
+                *chosen = if made { *number } else { *chosen };
+            }
+        }
+        &self.chosen
+    }
+}
+
+/// Decides for the entries of a sample whose coefficients are known.
+#[derive(Debug, Clone)]
+pub struct Greedy<'a> {
+    /// The contexts.
+    pub sample: &'a ContextSample,
+    /// ucb * r and lcb of their actions.
+    pub coefficients: &'a Coefficients,
+    /// Value to go.
+    pub u_hat: &'a ValueTable,
+    /// r_max.
+    pub reward_max: f64,
+    /// The rule.
+    pub rule: Rule,
+}
+
+impl Greedy<'_> {
+    /// The actions at `step` (0-based) for some budgets.
+    #[inline]
+    pub fn actions(&mut self, step: usize, entry: usize, budgets: RangeInclusive<u32>) -> &[u32] {
+        let sample = self.sample;
+        let first = entry * sample.actions();
+        let (costs, rows) = (sample.distinct_costs(), sample.cost_rows_of(entry));
+        let pairs = first..first + rows.len();
+        let rewards = sample.rewards().get(pairs.clone());
+        let coefficients = self.coefficients.gain[pairs.clone()]
+            .iter()
+            .zip(&self.coefficients.lcb[pairs]);
+        let candidates = coefficients.zip(rows).enumerate();
+        let candidates = candidates.map(|(a, ((&gain, &lcb), &row))| Candidate {
+            gain,
+            lcb,
+            reward: rewards.map_or_else(|| sample.reward(entry, a + 1), |rewards| rewards[a]),
+            cost: costs[row as usize],
+        });
+        let next = self.u_hat.row(step + 1);
+        self.rule
+            .decide(candidates, next, budgets, self.reward_max)
+    }
+}
+
+impl Choice for Greedy<'_> {
+    fn choose(
+        &mut self,
+        step: usize,
+        entry: usize,
+        budget_max: u32,
+        mut report: impl FnMut(u32, usize, f64),
+    ) {
+        let actions = self.actions(step, entry, 0..=budget_max);
+        for (b, action) in (0..).zip(actions) {
+            report(b, *action as usize, 1.0);
+        }
+    }
 }
 
 /// Decides with an oracle's bounds and a value table. Keeps its scratch space between decisions.
 #[derive(Debug, Clone)]
 pub struct Decider {
     bounds: Vec<Bounds>,
+    rule: Rule,
 }
 
 impl Decider {
-    /// For instances with `actions` non-null actions.
+    /// For tasks with `actions` non-null actions.
     pub fn new(actions: usize) -> Self {
         Self {
             bounds: vec![Bounds::UNKNOWN; actions],
+            rule: Rule::default(),
         }
     }
 
@@ -77,38 +181,74 @@ impl Decider {
         budget: u32,
     ) -> usize {
         oracle.bounds(context, &mut self.bounds);
-        let offers = self.bounds.iter().enumerate().map(|(a, bounds)| {
-            let reward = task.reward(context, a + 1);
-            let (gain, lcb) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
-            (gain, lcb, reward, task.cost(context, a + 1))
+        let candidates = self.bounds.iter().enumerate().map(|(a, bounds)| {
+            let (reward, cost) = (task.reward(context, a + 1), task.cost(context, a + 1));
+            Candidate::new(*bounds, reward, cost)
         });
-        best_action(
-            offers,
-            u_hat.row(context.step + 1),
-            budget,
-            task.reward_max(),
-        )
+        let next = u_hat.row(context.step + 1);
+        let budgets = budget..=budget;
+        self.rule
+            .decide(candidates, next, budgets, task.reward_max())[0] as usize
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::best_action;
+    use super::{Candidate, Rule};
+
+    fn candidate(gain: f64, reward: f64, cost: u32) -> Candidate {
+        Candidate {
+            gain,
+            lcb: 0.5,
+            reward,
+            cost,
+        }
+    }
+
+    /// r_max = 1, so that values within 1e-5 are a tie.
+    fn best_of(candidates: &[Candidate], next: &[f64], budget: u32) -> u32 {
+        let candidates = || candidates.iter().copied();
+        let budget_max = next.len() as u32 - 1;
+        let one = Rule::default().decide(candidates(), next, budget..=budget, 1.0)[0];
+        let mut rule = Rule::default();
+        let all = rule.decide(candidates(), next, 0..=budget_max, 1.0);
+        assert_eq!(all[budget as usize], one);
+        one
+    }
+
+    fn best(candidates: &[Candidate], budget: u32) -> u32 {
+        best_of(candidates, &[0.0, 1.0, 1.5], budget)
+    }
 
     #[test]
-    fn ties_go_to_the_lowest_index_and_infeasible_actions_never_win() {
-        let next = [0.0, 1.0, 1.5];
-        let offer = |gain, reward, cost| (gain, 0.5, reward, cost);
-        let best =
-            |offers: &[(f64, f64, f64, u32)], b| best_action(offers.iter().copied(), &next, b, 1.0);
-        // Equal to the null action's value: the null action stays.
-        assert_eq!(best(&[offer(0.5, 1.0, 1)], 1), 0);
-        // Better by less than 1e-6 r_max: the earlier action stays.
-        assert_eq!(best(&[offer(0.9, 1.0, 1), offer(0.9 + 5e-7, 1.0, 1)], 1), 1);
-        assert_eq!(best(&[offer(0.9, 1.0, 1), offer(0.9 + 2e-6, 1.0, 1)], 1), 2);
-        // Too expensive, or a negative reward.
-        assert_eq!(best(&[offer(9.0, 1.0, 2)], 1), 0);
-        assert_eq!(best(&[offer(9.0, -1.0, 1)], 1), 0);
-        assert_eq!(best(&[offer(9.0, 1.0, 1)], 0), 0);
+    fn infeasible_actions_are_never_chosen() {
+        assert_eq!(best(&[candidate(9.0, 1.0, 2)], 1), 0);
+        assert_eq!(best(&[candidate(9.0, -1.0, 1)], 1), 0);
+        assert_eq!(best(&[candidate(9.0, 1.0, 1)], 0), 0);
+        assert_eq!(best(&[], 1), 0);
+    }
+
+    /// One unit left: an offer's value is its gain less half of the gap, 1.
+    #[test]
+    fn an_offer_worth_as_much_as_waiting_is_made_if_it_has_a_reward() {
+        assert_eq!(best(&[candidate(0.5, 1.0, 1)], 1), 1);
+        assert_eq!(best(&[candidate(0.5 - 9e-6, 1.0, 1)], 1), 1);
+        assert_eq!(best(&[candidate(0.5 - 2e-5, 1.0, 1)], 1), 0);
+        // A bid at its own value.
+        assert_eq!(best(&[candidate(0.5, 0.0, 1)], 1), 0);
+        let (none, some) = (candidate(0.5, 0.0, 1), candidate(0.5, 0.1, 1));
+        assert_eq!(best(&[none, some], 1), 2);
+    }
+
+    #[test]
+    fn ties_go_to_the_largest_reward_then_the_smallest_cost_then_the_lowest_number() {
+        let best = |candidates: &[Candidate]| best_of(candidates, &[0.0; 3], 2);
+        let (low, high) = (candidate(0.9, 0.5, 1), candidate(0.9 - 9e-6, 0.9, 2));
+        assert_eq!((best(&[low, high]), best(&[high, low])), (2, 1));
+        let cheap = candidate(0.9, 0.9, 1);
+        assert_eq!((best(&[low, high, cheap]), best(&[cheap, cheap])), (3, 1));
+        // Beyond a tie the value decides.
+        let worse = candidate(0.9 - 2e-5, 0.9, 1);
+        assert_eq!(best(&[low, worse]), 1);
     }
 }

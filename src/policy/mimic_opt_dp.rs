@@ -71,13 +71,11 @@ impl MimicOptDp {
         }
     }
 
-    /// Takes in the contexts of the episode that is over, where it teaches them; returns whether a fit and a plan are due.
-    pub fn take_in(&mut self, contexts: &EpisodeContexts) -> bool {
-        let t = self.episode;
-        if self.config.teaches_contexts(t) {
-            self.add_contexts(contexts);
+    /// Takes in the outcome of a non-null action in episode `t` (1-based), where that episode teaches conversion.
+    pub fn observe_in(&mut self, t: usize, context: &Context, action: usize, converted: bool) {
+        if !self.config.is_reserved(t) {
+            self.add_observation(context, action, converted);
         }
-        !self.config.is_reserved(t) && self.config.is_worth_a_plan(self.d_t.len(), self.fitted)
     }
 
     /// Takes in a labeled observation of a non-null action.
@@ -93,14 +91,7 @@ impl MimicOptDp {
         self.d_t.append(&log.data);
     }
 
-    /// Fits the oracle to all labeled data for use in episode `t` (1-based): at delta_t = delta / t^2, or at delta where
-    /// the oracle's bounds hold at all times at once.
-    pub fn fit(&mut self, t: usize) {
-        self.oracle.fit(&self.d_t, self.delta_of(t));
-        self.fitted = self.d_t.len();
-        self.fitted_for = t;
-    }
-
+    /// delta_t = delta / t^2 (line 2), or delta where the oracle's bounds hold at all times at once.
     pub(super) fn delta_of(&self, t: usize) -> f64 {
         match self.oracle.anytime() {
             true => self.delta,
@@ -134,41 +125,73 @@ impl MimicOptDp {
     }
 }
 
+/// Algorithm 1. The environment, simulated or real, runs lines 4 to 10; [`super::advance`] runs lines 16 and 17.
+///
+/// ```text
+///  1  Input: oracle O, delta, episodes J reserved for contexts, initial rows S_1
+///  2  D_1 = {},  UCB_1 = 1,  LCB_1 = 0,  delta_t = delta / t^2
+///  3  U_1[h](b) = 0 for every h, b
+///  4  for t = 1, ..., T:
+///  5      for h = 1, ..., H:
+///  6          observe the budget left b and the context theta
+///  7          take the action A that maximises  UCB r + LCB U[h+1](b - d) + (1 - LCB) U[h+1](b)
+///  8          observe whether it converts, Y
+///  9          earn r Y, spend d Y
+/// 10      end for
+/// 11      if t is in J:
+/// 12          S_(t+1) = S_t with the contexts of the episode
+/// 13          all else stays
+/// 14      else:
+/// 15          D_(t+1) = D_t with (theta, A, Y) of every step with a non-null action
+/// 16          UCB_(t+1), LCB_(t+1) = O(D_(t+1), delta_(t+1))
+/// 17          U_(t+1) = Optimistic-DP(UCB_(t+1), LCB_(t+1), S_(t+1))
+/// 18      end if
+/// 19  end for
+/// ```
 impl Policy for MimicOptDp {
+    /// Data from before the start are fitted to before the first episode.
     fn prepare(&mut self) -> bool {
-        if self.d_t.is_empty() {
-            return false;
-        }
-        self.fit(1);
-        true
+        !self.d_t.is_empty()
     }
 
-    fn start_episode(&mut self, episode: usize, _b_t: u32) {
-        self.episode = episode;
+    /// Line 4.
+    fn start_episode(&mut self, t: usize, _b_t: u32) {
+        self.episode = t;
     }
 
-    fn choose(&mut self, context: &Context, budget: u32) -> usize {
+    /// Lines 6 and 7.
+    fn choose(&mut self, theta: &Context, budget: u32) -> usize {
         let oracle = self.oracle.as_ref();
         self.decider
-            .choose(&self.task, oracle, &self.u_hat, context, budget)
+            .choose(&self.task, oracle, &self.u_hat, theta, budget)
     }
 
-    fn observe(&mut self, context: &Context, action: usize, converted: bool) {
-        if action > 0 && !self.config.is_reserved(self.episode) {
-            self.add_observation(context, action, converted);
+    /// Lines 8 and 15.
+    fn observe(&mut self, theta: &Context, action: usize, converted: bool) {
+        if action > 0 {
+            self.observe_in(self.episode, theta, action, converted);
         }
     }
 
+    /// Lines 11, 12 and 14.
     fn learn(&mut self, contexts: &EpisodeContexts) -> bool {
-        let due = self.take_in(contexts);
-        if due {
-            self.fit(self.episode + 1);
+        let t = self.episode;
+        if self.config.teaches_contexts(t) {
+            self.add_contexts(contexts);
         }
-        due
+        !self.config.is_reserved(t) && self.config.is_worth_a_plan(self.d_t.len(), self.fitted)
     }
 
+    /// Line 16.
+    fn fit(&mut self, t: usize) {
+        self.oracle.fit(&self.d_t, self.delta_of(t));
+        self.fitted = self.d_t.len();
+        self.fitted_for = t;
+    }
+
+    /// Line 17. Without a row of contexts there is nothing to average over, and the plan stays.
     fn plan_request(&self) -> Option<PlanRequest<'_>> {
-        Some(PlanRequest {
+        (self.s_t.total() > 0.0).then(|| PlanRequest {
             sample: &self.s_t,
             source: self.oracle.as_ref(),
             budget_max: self.u_hat.budget_max(),

@@ -23,8 +23,8 @@ use crate::fluid::FluidPlan;
 use crate::oracle::Oracle;
 use crate::task::{Context, EpisodeContexts};
 
-pub use advance::{Turn, learn, prepare, replan};
-pub use decision::{Decider, best_action, best_entry_action};
+pub use advance::{AdvanceTimes, advance, plan};
+pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE};
 pub use fluid::Fluid;
 pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
 pub use logistic_ucb1::LogisticUcb1;
@@ -40,13 +40,13 @@ pub use warm_start::{InitialArrival, InitialLog, WarmStart};
 #[doc = include_str!("measured.md")]
 pub mod measured {}
 
-/// A policy of one replication.
+/// A policy of one replication, or of one real decision maker.
 ///
-/// An episode runs `start_episode`, then `choose` and `observe` for each arrival, then `learn`. Where `learn` says that
-/// what it knows has changed, the backend makes the plan of `plan_request`, and `install` receives its table; all
-/// replications do each of these together, so that their plans form one batch.
+/// An episode runs `start_episode`, then `choose` and `observe` for each arrival, then `learn`. Where `learn` says that a
+/// new fit is due, [`advance`] calls `fit`, has the backend make the plan of `plan_request`, and hands its table to
+/// `install`; all replications of a study do this together, so that their plans form one batch.
 pub trait Policy: Debug + Send + Sync {
-    /// The study begins; returns whether there is a plan to be made before the first episode.
+    /// The study begins; returns whether a fit is due before the first episode.
     fn prepare(&mut self) -> bool {
         false
     }
@@ -60,12 +60,15 @@ pub trait Policy: Debug + Send + Sync {
     /// The outcome of the action.
     fn observe(&mut self, _context: &Context, _action: usize, _converted: bool) {}
 
-    /// The episode is over; returns whether the policy's plan changes.
+    /// The episode is over; returns whether a fit is due.
     fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
         false
     }
 
-    /// The plan to be made by Optimistic-DP after a change, where the policy plans.
+    /// Fits to all data, for use in episode `t` (1-based).
+    fn fit(&mut self, _t: usize) {}
+
+    /// The plan that Optimistic-DP is to make after a fit; `None` where the policy does not plan, or has no contexts yet.
     fn plan_request(&self) -> Option<PlanRequest<'_>> {
         None
     }

@@ -83,10 +83,6 @@ impl Myopic {
             delta,
         }
     }
-
-    fn delta_next(&self) -> f64 {
-        self.delta / ((self.episode + 1) as f64).powi(2)
-    }
 }
 
 impl Policy for Myopic {
@@ -107,9 +103,11 @@ impl Policy for Myopic {
     }
 
     fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
-        let delta_next = self.delta_next();
-        self.oracle.fit(&self.data, delta_next);
         true
+    }
+
+    fn fit(&mut self, t: usize) {
+        self.oracle.fit(&self.data, self.delta / (t as f64).powi(2));
     }
 
     fn save(&self) -> Option<SavedPolicy> {
@@ -122,8 +120,8 @@ impl Policy for Myopic {
             return Err(SavedPolicy::refused());
         };
         self.episode = episode;
-        let delta_next = self.delta_next();
-        (self.data, _) = fit.restore(&self.task, self.oracle.as_mut(), delta_next)?;
+        let delta = self.delta / ((episode + 1) as f64).powi(2);
+        (self.data, _) = fit.restore(&self.task, self.oracle.as_mut(), delta)?;
         Ok(())
     }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use cbwk_gpu::dp::{
     Backend, BoundSource, Coefficients, ContextSample, PlanRequest, Problem, RawTable, ValueTable,
+    optimistic_dp,
 };
 use cbwk_gpu::task::{ContextRows, EpisodeContexts};
 
-use crate::common::{Shape, literal_dp, rng, say};
+use crate::common::{Shape, rng, say};
 use crate::lemma_1::{assert_lemma_1_can_fail, largest_fall, lemma_1};
 use crate::owned_problem::{Owned, Structure};
 use crate::single_contexts::{self, BUDGETS, ROWS};
@@ -47,7 +48,7 @@ impl Entry {
 
     /// Algorithm 2 word for word on what this entry point is given. Plans are always capped.
     pub fn literal(self, owned: &Owned) -> Vec<Vec<f64>> {
-        literal_dp(&Problem {
+        optimistic_dp(&Problem {
             cap: (self == Self::Plan || owned.capped).then(|| owned.instance.task().reward_max()),
             ..owned.problem()
         })
@@ -246,7 +247,7 @@ impl<'a> Conformance<'a> {
     fn controls(&mut self) {
         let mut rng = rng(44);
         let usable = |owned: &Owned| {
-            let table = literal_dp(&owned.problem());
+            let table = optimistic_dp(&owned.problem());
             owned.capped && owned.instance.task().budget_max() > 1 && table[0].last() > Some(&0.0)
         };
         let mut owned = loop {

@@ -193,58 +193,6 @@ pub fn random_bounds(
     coefficients
 }
 
-/// A sum that keeps what rounding drops (Neumaier), so that a literal solver is more precise than what it judges.
-fn precise_sum(terms: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut dropped): (f64, f64) = (0.0, 0.0);
-    for x in terms {
-        let next = sum + x;
-        dropped += if sum.abs() >= x.abs() {
-            (sum - next) + x
-        } else {
-            (x - next) + sum
-        };
-        sum = next;
-    }
-    sum + dropped
-}
-
-/// Algorithm 2 word for word: no gaps, no tiles, no shortcuts.
-pub fn literal_dp(problem: &Problem) -> Vec<Vec<f64>> {
-    let sample = problem.sample;
-    let horizon = sample.horizon();
-    let width = problem.budget_max as usize + 1;
-    let actions = sample.actions();
-    let mut u = vec![vec![0.0; width]; horizon + 1];
-    for h in (0..horizon).rev() {
-        let contexts = sample.step(h);
-        for b in 0..width {
-            let arrived = precise_sum(contexts.iter().map(|(_, weight)| weight));
-            let waiting = (sample.total() - arrived) * u[h + 1][b];
-            let values = contexts.iter().map(|(entry, weight)| {
-                let mut best = u[h + 1][b];
-                for a in 1..=actions {
-                    let pair = entry * actions + a - 1;
-                    let cost = sample.cost(entry, a) as usize;
-                    if cost <= b && sample.reward(entry, a) >= 0.0 {
-                        let lcb = problem.coefficients.lcb[pair];
-                        let value = problem.coefficients.gain[pair]
-                            + lcb * u[h + 1][b - cost]
-                            + (1.0 - lcb) * u[h + 1][b];
-                        best = best.max(value);
-                    }
-                }
-                weight * best
-            });
-            let mean = precise_sum(values.chain([waiting]));
-            u[h][b] = mean / sample.total();
-            if let Some(r_max) = problem.cap {
-                u[h][b] = u[h][b].min(b.min(horizon - h) as f64 * r_max);
-            }
-        }
-    }
-    u
-}
-
 /// The largest difference of a table from a literal one.
 pub fn worst_difference(table: &ValueTable, literal: &[Vec<f64>]) -> f64 {
     let rows = (0..literal.len()).map(|h| table.row(h).iter().zip(&literal[h]));

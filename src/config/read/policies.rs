@@ -17,8 +17,6 @@ use crate::world::{ConversionSpec, WorldSpec};
 #[derive(Debug, Clone)]
 pub(in crate::config) struct NamedSpec {
     pub name: String,
-    /// The number of its random stream, where the study gives one.
-    pub stream: Option<u64>,
     pub spec: PolicySpec,
 }
 
@@ -85,12 +83,7 @@ pub(in crate::config) fn policies(
                 _ => return Err(s.wrong_kind("fixed:<a> with an action index, such as fixed:1")),
             },
         };
-        let stream = s.optional_whole("stream", 1..=WHOLE.end() + 1)?;
-        Ok(NamedSpec {
-            name,
-            stream: stream.map(|place| place - 1),
-            spec,
-        })
+        Ok(NamedSpec { name, spec })
     })
 }
 

@@ -2,7 +2,7 @@
 
 /// A running sum that keeps what rounding drops (Neumaier).
 #[derive(Debug, Default)]
-pub(super) struct ExactSum {
+pub(in crate::dp) struct ExactSum {
     sum: f64,
     dropped: f64,
 }

@@ -21,6 +21,7 @@ mod terms;
 mod theta_index;
 
 pub use dense::Dense;
+pub(super) use exact_sum::ExactSum;
 pub use row_induction::{SolvedRows, solve_rows};
 pub use solver::Cpu;
 pub use strategy::Strategy;

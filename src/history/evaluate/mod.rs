@@ -1,12 +1,8 @@
 //! What a plan would earn against today's policy, with an interval, and what the data do not support.
 
 mod bootstrap;
-mod by_curves;
-mod by_search;
-mod curve;
 mod doubly_robust;
 mod propensity;
-mod usage;
 mod worlds;
 
 use std::sync::Arc;
@@ -156,7 +152,7 @@ pub fn evaluate(
     let worlds = Worlds::new(fitted, Arc::clone(&task));
     let whole = worlds.world(&vec![1.0; episodes]);
     let table = worlds.plan(&whole);
-    let shares = usage::shares(&worlds, &whole, &table, task.budget_max());
+    let shares = worlds.offer_shares(&whole, &table);
     let actions = support(fitted, values, &worlds.actions, &shares);
     let (mut supported, mut warnings) = verdict(&actions, question)?;
     let lost = fitted.file.crowded_out();

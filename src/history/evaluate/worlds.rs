@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{by_curves, by_search};
-use crate::dp::ValueTable;
+use crate::dp::cpu::Cpu;
+use crate::dp::{
+    ArrayList, Backend, Choice, Coefficients, ContextSample, KnownLaw, Problem, SampleArrays,
+    ValueTable,
+};
 use crate::history::fit::{Fitted, Fitter, Model};
 use crate::history::log::LabeledLog;
+use crate::policy::{Greedy, Rule};
 use crate::task::Task;
 
-/// Contexts that worlds are made of at the most.
-const CONTEXTS: usize = 20_000;
-
-/// Candidates (step, budget, context, action) of an evaluation at the most, where they are searched one by one.
-const CANDIDATES: usize = 2_000_000;
+/// Decisions (step, budget, context) of an evaluation at the most; worlds that would need more are made of fewer contexts.
+const DECISIONS: usize = 500_000;
 
 /// How close to its minimum a fit gets.
 const GAP: f64 = 1e-9;
@@ -30,6 +31,8 @@ pub struct Worlds<'f> {
     fitter: Fitter<'f>,
     groups: Vec<Group>,
     thinned: Option<usize>,
+    /// Distinct costs, rising.
+    costs: Vec<u32>,
     budgets: Vec<u32>,
     earned: Vec<f64>,
 }
@@ -48,12 +51,14 @@ struct Group {
 pub struct LogWorld {
     /// Acceptance.
     pub model: Model,
-    /// Contexts of each group with their probabilities.
-    pub groups: Vec<Vec<(u32, f64)>>,
-    /// Probability of an arrival at each step.
-    pub rates: Vec<f64>,
     /// Mean of what the episodes earned in the log.
     pub logged: f64,
+    /// An arrival with each of the world's contexts.
+    contexts: Vec<u32>,
+    /// The law of contexts; entries are `contexts`.
+    sample: ContextSample,
+    /// The planned actions' rho for every entry.
+    rho: Vec<f64>,
     budgets: Vec<(u32, f64)>,
 }
 
@@ -79,6 +84,7 @@ impl<'f> Worlds<'f> {
             fitter: Fitter::new(fitted.file.model.kind, &fitted.data),
             groups: Vec::new(),
             thinned: None,
+            costs: Vec::new(),
             budgets: episodes
                 .clone()
                 .map(|e| e.budget.unwrap_or(largest).min(largest))
@@ -95,32 +101,21 @@ impl<'f> Worlds<'f> {
                 .map(|list| Group::new(log, &list, &episode_of))
                 .collect()
         };
+        worlds.costs = distinct_costs(&worlds.task);
         worlds.groups = groups(1.0);
-        let limit = worlds.context_limit();
-        if worlds.contexts() > limit {
-            worlds.groups = groups(log.arrivals().len() as f64 / limit as f64);
-            worlds.thinned = Some(worlds.contexts());
+        let share = worlds.decisions() as f64 / DECISIONS as f64;
+        if share > 1.0 {
+            worlds.groups = groups(share);
+            worlds.thinned = Some(worlds.groups.iter().map(|g| g.contexts.len()).sum());
         }
         worlds
     }
 
-    /// How many contexts an evaluation can look at.
-    fn context_limit(&self) -> usize {
-        if self.has_curves() {
-            return CONTEXTS;
-        }
-        let task = &self.task;
-        let cells = task.horizon() * task.budget_max() as usize * task.actions();
-        (CANDIDATES / cells.max(1)).clamp(200, CONTEXTS)
-    }
-
-    fn contexts(&self) -> usize {
-        self.groups.iter().map(|group| group.contexts.len()).sum()
-    }
-
-    /// Whether every action costs a unit and earns its own value.
-    pub fn has_curves(&self) -> bool {
-        self.task.cost_max() == 1 && !self.task.application().is_auction()
+    /// The decisions (step, budget, context) of an evaluation.
+    fn decisions(&self) -> usize {
+        let group_of_step = &self.fitted.law.group_of_step[..self.task.horizon()];
+        let contexts = group_of_step.iter().map(|g| self.groups[*g].contexts.len());
+        contexts.sum::<usize>() * self.task.budget_max() as usize
     }
 
     /// How many contexts worlds are made of, where these are not all of the log's.
@@ -131,11 +126,6 @@ impl<'f> Worlds<'f> {
     /// What the episodes of the log earned.
     pub fn earned(&self) -> &[f64] {
         &self.earned
-    }
-
-    /// The group of a step.
-    pub fn group_of(&self, step: usize) -> usize {
-        self.fitted.law.group_of_step[step]
     }
 
     /// The world of episodes with these weights.
@@ -154,17 +144,52 @@ impl<'f> Worlds<'f> {
             }
         }
         let groups = self.groups.iter();
-        let horizon = self.task.horizon();
+        let groups: Vec<Vec<(u32, f64)>> = groups
+            .map(|group| self.weighted(group, weights, &fit.model))
+            .collect();
+        let log = &self.fitted.log;
         let exposure = &self.fitted.exposure;
+        let rates = exposure.rates(log, self.task.horizon(), |e| weights[e]);
+        let contexts: Vec<u32> = groups.iter().flatten().map(|(i, _)| *i).collect();
         LogWorld {
-            groups: groups
-                .map(|group| self.weighted(group, weights, &fit.model))
-                .collect(),
-            rates: exposure.rates(&self.fitted.log, horizon, |e| weights[e]),
             logged: earned / total,
             budgets,
+            sample: self.sample(&groups, &rates),
+            rho: self.rho(&fit.model, &contexts),
+            contexts,
             model: fit.model,
         }
+    }
+
+    /// The law of contexts: those of its group at every step, each with its probability times that of an arrival.
+    fn sample(&self, groups: &[Vec<(u32, f64)>], rates: &[f64]) -> ContextSample {
+        let task = &self.task;
+        let (mut rewards, mut cost_rows) = (Vec::new(), Vec::new());
+        for (i, _) in groups.iter().flatten() {
+            let context = self.fitted.log.context(task, *i as usize);
+            for a in 1..=task.actions() {
+                rewards.push(task.reward(&context, a));
+                let cost = task.cost(&context, a);
+                cost_rows.push(self.costs.partition_point(|c| *c < cost) as u32);
+            }
+        }
+        let list = |step: usize| {
+            let group = self.fitted.law.group_of_step[step];
+            let weights = groups[group].iter().map(|(_, share)| rates[step] * share);
+            ArrayList {
+                first: groups[..group].iter().map(Vec::len).sum(),
+                weights: weights.collect(),
+            }
+        };
+        let arrays = SampleArrays {
+            actions: task.actions(),
+            rewards,
+            cost_rows,
+            distinct_costs: self.costs.clone(),
+            lists: (0..task.horizon()).map(list).collect(),
+            list_of_step: (0..task.horizon()).collect(),
+        };
+        ContextSample::of_arrays(arrays).expect("the arrays fit each other")
     }
 
     /// The contexts of a group with their probabilities; none where nobody of it has weight.
@@ -183,10 +208,10 @@ impl<'f> Worlds<'f> {
         used.map(|(context, sum)| (*context, sum / total)).collect()
     }
 
-    /// rho of the planned actions for contexts of a group, row by row.
-    pub fn rho(&self, model: &Model, contexts: &[(u32, f64)]) -> Vec<f64> {
+    /// rho of the planned actions for some contexts, row by row.
+    fn rho(&self, model: &Model, contexts: &[u32]) -> Vec<f64> {
         let mut rho = Vec::with_capacity(contexts.len() * self.actions.len());
-        for (i, _) in contexts {
+        for i in contexts {
             let theta = self.fitted.log.theta(*i as usize);
             model.append_rho(theta, &self.actions, &mut rho);
         }
@@ -195,29 +220,103 @@ impl<'f> Worlds<'f> {
 
     /// The plan of a world: its Bellman table.
     pub fn plan(&self, world: &LogWorld) -> ValueTable {
-        let values = match self.has_curves() {
-            true => by_curves::plan(self, world),
-            false => by_search::plan(self, world),
+        let problem = Problem {
+            sample: &world.sample,
+            coefficients: &coefficients(&world.sample, world.rho.clone()),
+            budget_max: self.task.budget_max(),
+            cap: None,
         };
-        let (horizon, budget_max) = (self.task.horizon(), self.task.budget_max());
-        ValueTable::from_values(horizon, budget_max, values).expect("values of a plan are numbers")
-    }
-
-    /// Expected rewards in a world, by starting budget.
-    pub fn rewards(&self, world: &LogWorld, play: Play) -> Vec<f64> {
-        match self.has_curves() {
-            true => by_curves::rewards(self, world, play),
-            false => by_search::rewards(self, world, play),
-        }
+        let tables = Cpu::default().solve(&[problem]);
+        tables.expect("rewards and probabilities are finite").remove(0)
     }
 
     /// Expected reward of an episode in a world, over the starting budgets of its episodes.
     pub fn reward(&self, world: &LogWorld, play: Play) -> f64 {
-        let rewards = self.rewards(world, play);
+        let rewards = match play {
+            Play::Plan(model, table) => {
+                let chosen_by = coefficients(&world.sample, self.rho(model, &world.contexts));
+                self.law(world)
+                    .expected_rewards(&mut self.greedy(world, &chosen_by, table))
+            }
+            Play::Fixed(action) => self.law(world).expected_rewards(&mut Always {
+                sample: &world.sample,
+                action,
+            }),
+        };
         let budgets = world.budgets.iter();
         budgets
             .map(|(budget, share)| share * rewards[*budget as usize])
             .sum()
+    }
+
+    /// The share of each planned action among the offers that a world's own plan makes from the largest budget on.
+    pub fn offer_shares(&self, world: &LogWorld, table: &ValueTable) -> Vec<f64> {
+        let chosen_by = coefficients(&world.sample, world.rho.clone());
+        let mut plan = self.greedy(world, &chosen_by, table);
+        let expected = self.law(world).expected_use(&mut plan, self.task.budget_max());
+        let all: f64 = expected.offers.iter().sum();
+        let shares = expected.offers.iter();
+        shares.map(|x| x / all.max(f64::MIN_POSITIVE)).collect()
+    }
+
+    fn law<'w>(&self, world: &'w LogWorld) -> KnownLaw<'w> {
+        KnownLaw {
+            sample: &world.sample,
+            rho: &world.rho,
+            budget_max: self.task.budget_max(),
+        }
+    }
+
+    fn greedy<'w>(
+        &self,
+        world: &'w LogWorld,
+        coefficients: &'w Coefficients,
+        u_hat: &'w ValueTable,
+    ) -> Greedy<'w> {
+        Greedy {
+            sample: &world.sample,
+            coefficients,
+            u_hat,
+            reward_max: self.task.reward_max(),
+            rule: Rule::default(),
+        }
+    }
+}
+
+/// rho r and rho of every (entry, action).
+fn coefficients(sample: &ContextSample, mut rho: Vec<f64>) -> Coefficients {
+    let pairs = rho.iter_mut().zip(sample.rewards());
+    let gain = pairs.map(|(rho, reward)| {
+        let gain;
+        (gain, *rho) = Coefficients::of(*rho, *rho, *reward);
+        gain
+    });
+    Coefficients {
+        gain: gain.collect(),
+        lcb: rho,
+    }
+}
+
+/// The same offer wherever it is feasible.
+struct Always<'a> {
+    sample: &'a ContextSample,
+    action: usize,
+}
+
+impl Choice for Always<'_> {
+    fn choose(
+        &mut self,
+        _step: usize,
+        entry: usize,
+        budget_max: u32,
+        mut report: impl FnMut(u32, usize, f64),
+    ) {
+        let (sample, action) = (self.sample, self.action);
+        let cost = match sample.reward(entry, action) >= 0.0 {
+            true => sample.cost(entry, action),
+            false => u32::MAX,
+        };
+        (0..=budget_max).for_each(|b| report(b, if cost <= b { action } else { 0 }, 1.0));
     }
 }
 
@@ -242,4 +341,14 @@ impl Group {
 fn thinned(group: &[u32], share: f64) -> Vec<u32> {
     let count = ((group.len() as f64 / share).ceil() as usize).min(group.len());
     (0..count).map(|i| group[i * group.len() / count]).collect()
+}
+
+/// The costs of a task's actions, rising. They follow the action alone: a log has no table of types.
+fn distinct_costs(task: &Task) -> Vec<u32> {
+    let features = vec![0.0; task.dimension()];
+    let context = task.context(0, &features);
+    let mut costs: Vec<u32> = (1..=task.actions()).map(|a| task.cost(&context, a)).collect();
+    costs.sort_unstable();
+    costs.dedup();
+    costs
 }

@@ -17,7 +17,7 @@ use super::task_file::TaskFile;
 use crate::dp::{Backend, BackendError, BoundSource, Coefficients, Problem, ValueTable};
 use crate::error::Invalid;
 use crate::oracle::{Bounds, Known, LogisticMixtureParameters, Oracle, OracleSpec};
-use crate::policy::{InitialArrival, InitialLog, LearnerSpec, MimicOptDp, Policy, best_action};
+use crate::policy::{self, Decider, InitialArrival, InitialLog, LearnerSpec, MimicOptDp};
 use crate::task::Task;
 
 pub use law_sample::law_sample;
@@ -109,13 +109,11 @@ impl OfferPlan {
             }
             PlanKind::Optimistic => {
                 let mut learner = learner(&task, fitted, &actions)?;
-                learner.prepare();
-                let request = learner.plan_request().expect("the learner plans");
-                let table = backend.plan(&[request])?.tables.remove(0);
+                policy::advance(&mut [&mut learner], 1, backend)?;
                 Ok(Self {
                     task,
                     actions,
-                    table,
+                    table: learner.u_hat().clone(),
                     beliefs: Beliefs::Learner(Box::new(learner)),
                 })
             }
@@ -198,14 +196,8 @@ impl OfferPlan {
     pub fn best(&self, step: usize, budget: u32, features: &[f64]) -> usize {
         let task = &self.task;
         let context = task.context(step, features);
-        let mut bounds = vec![Bounds::UNKNOWN; task.actions()];
-        self.oracle().bounds(&context, &mut bounds);
-        let offers = bounds.iter().zip(1..).map(|(bounds, action)| {
-            let reward = task.reward(&context, action);
-            let (gain, lcb) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
-            (gain, lcb, reward, task.cost(&context, action))
-        });
-        best_action(offers, self.table.row(step + 1), budget, task.reward_max())
+        let mut decider = Decider::new(task.actions());
+        decider.choose(task, self.oracle(), &self.table, &context, budget)
     }
 }
 

@@ -4,10 +4,8 @@ use serde_json::{Value, json};
 
 use super::Live;
 use crate::learner::Learner;
-use crate::oracle::{Bounds, Oracle};
-use crate::policy::best_action;
+use crate::policy::Decider;
 use crate::statistics::evenly_spaced;
-use crate::task::{Context, Task};
 
 /// Contexts that stand for all in hand, steps and budgets of the map, and episodes that are shown at the most.
 const CONTEXTS: usize = 24;
@@ -109,17 +107,6 @@ fn contexts(learner: &Learner) -> Vec<Vec<f64>> {
         .collect()
 }
 
-fn best(task: &Task, oracle: &dyn Oracle, next: &[f64], context: &Context, budget: u32) -> usize {
-    let mut bounds = vec![Bounds::UNKNOWN; task.actions()];
-    oracle.bounds(context, &mut bounds);
-    let offers = bounds.iter().zip(1..).map(|(bounds, action)| {
-        let reward = task.reward(context, action);
-        let (gain, lcb) = crate::dp::Coefficients::of(bounds.ucb, bounds.lcb, reward);
-        (gain, lcb, reward, task.cost(context, action))
-    });
-    best_action(offers, next, budget, task.reward_max())
-}
-
 /// The mean offer of the plan by step and budget; nothing where nothing is offered.
 fn offers(learner: &Learner) -> Value {
     let (task, policy) = (learner.task(), learner.policy());
@@ -130,10 +117,10 @@ fn offers(learner: &Learner) -> Value {
         .map(|b| *b as u32 + 1)
         .collect();
     let cell = |h: usize, b: u32| {
-        let next = policy.u_hat().row(h + 1);
+        let mut decider = Decider::new(task.actions());
         let values = contexts.iter().filter_map(|features| {
             let context = task.context(h, features);
-            match best(task, policy.beliefs(), next, &context, b) {
+            match decider.choose(task, policy.beliefs(), policy.u_hat(), &context, b) {
                 0 => None,
                 action => Some(task.application().action_value(action)),
             }
@@ -158,7 +145,7 @@ fn budget_path(learner: &Learner, budget: u32) -> Vec<f64> {
     mass[budget as usize] = 1.0;
     let mut path = vec![f64::from(budget)];
     for h in 0..task.horizon() {
-        let next = policy.u_hat().row(h + 1);
+        let mut decider = Decider::new(task.actions());
         let mut after = vec![0.0; mass.len()];
         for (b, share) in mass.iter().enumerate().filter(|(_, m)| **m > 1e-9) {
             let each = share / contexts.len().max(1) as f64;
@@ -167,7 +154,7 @@ fn budget_path(learner: &Learner, budget: u32) -> Vec<f64> {
             }
             for features in &contexts {
                 let context = task.context(h, features);
-                match best(task, policy.beliefs(), next, &context, b as u32) {
+                match decider.choose(task, policy.beliefs(), policy.u_hat(), &context, b as u32) {
                     0 => after[b] += each,
                     action => {
                         policy.beliefs().estimate(&context, &mut estimates);
