@@ -7,8 +7,8 @@ mod common;
 use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
-use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::ValueTable;
+use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::experiment::{self, Purpose, Streams};
 use cbwk_gpu::oracle::{LogisticParameters, OracleSpec};
 use cbwk_gpu::policy::{
@@ -48,7 +48,7 @@ fn replay(instance: &Arc<World>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f
             laws.draw_rows(&mut stream, config.rows_to_draw())
         }),
         oracle: common::rng(0),
-        choices: streams.of(0, Purpose::Policy(0)),
+        choices: streams.of(0, Purpose::Policy("learner")),
     };
     let mut policy = config.make(&setting, start);
     let mut rows = ContextRows::new(H, instance.contexts().dimension());

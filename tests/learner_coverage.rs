@@ -15,7 +15,7 @@ use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::{Backend, PlanRequest};
 use cbwk_gpu::experiment::{Environment, Purpose, Streams};
 use cbwk_gpu::oracle::{Bounds, Known, Truth};
-use cbwk_gpu::policy::{self, Plan, Setting, Start, Turn};
+use cbwk_gpu::policy::{Plan, Setting, Start, advance};
 use common::say;
 use rayon::prelude::*;
 
@@ -61,7 +61,7 @@ fn misses(study: &Study, run: u64) -> Missed {
     let start = Start {
         drawn_rows: None,
         oracle: streams.of(run, Purpose::Oracle),
-        choices: streams.of(run, Purpose::Policy(0)),
+        choices: streams.of(run, Purpose::Policy("learner")),
     };
     let mut policy = study.policies[0].maker.make(&setting, start);
     let mut environment = Environment::new(world, &streams, run);
@@ -71,12 +71,10 @@ fn misses(study: &Study, run: u64) -> Missed {
     for episode in 1..=study.episodes {
         policy.start_episode(episode, 4);
         environment.play(world, policy.as_mut(), 4);
-        let mut turns = [Turn::new(policy.as_mut(), environment.contexts())];
-        policy::learn(&mut turns);
-        policy::replan(&mut turns, &mut Dense).unwrap();
-        if !turns[0].changed() {
+        if !policy.learn(environment.contexts()) {
             continue;
         }
+        advance(&mut [policy.as_mut()], episode + 1, &mut Dense).unwrap();
         let Some(Plan::Greedy { oracle, u_hat }) = policy.plan() else {
             panic!("the learner is greedy");
         };

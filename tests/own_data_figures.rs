@@ -212,8 +212,7 @@ fn assert_one_world(folder: &TaskFolder, fitted: &Fitted, tolerance: f64) {
         u_hat: &table,
     });
     let found = worlds.rewards(&own, Play::Plan(&other.model, &table));
-    // Ties are broken at 1e-6 of r_max there, and not here.
-    close(&found, &wanted, 1e-4);
+    close(&found, &wanted, tolerance);
 }
 
 #[test]

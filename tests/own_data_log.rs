@@ -10,8 +10,7 @@ use cbwk_gpu::history::{EmpiricalLaw, Exposure, FeatureColumns, LabeledLog, LogF
 use cbwk_gpu::learner::{Learner, LearnerSettings};
 use cbwk_gpu::oracle::OracleSpec;
 use cbwk_gpu::policy::{
-    InitialArrival, InitialLog, InitialRows, LearnerSpec, PolicySpec, Setting, Start, Turn,
-    prepare, replan,
+    InitialArrival, InitialLog, InitialRows, LearnerSpec, PolicySpec, Setting, Start, advance,
 };
 use cbwk_gpu::task::{ApplicationSpec, EpisodeContexts, Task, TaskSpec};
 use common::rng;
@@ -179,11 +178,8 @@ fn a_log_warms_a_policy_as_its_rows_warm_a_learner() {
     };
     use cbwk_gpu::policy::{MakePolicy, Plan};
     let mut warm = config.make(&setting, start);
-    let nobody = EpisodeContexts::new(1);
-    let mut turns = [Turn::new(warm.as_mut(), &nobody)];
-    prepare(&mut turns);
-    assert!(turns[0].changed());
-    replan(&mut turns, &mut Cpu::default()).unwrap();
+    assert!(warm.prepare());
+    advance(&mut [warm.as_mut()], 1, &mut Cpu::default()).unwrap();
     let Some(Plan::Greedy { u_hat: warm, .. }) = warm.plan() else {
         panic!("the learner plans");
     };

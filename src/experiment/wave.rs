@@ -209,7 +209,8 @@ impl Wave {
         let phases = &mut self.work.phases;
         phases.fit += start.elapsed();
         let changed = self.replications.iter_mut().filter(|r| r.plan_changed);
-        let mut changed: Vec<&mut dyn Policy> = changed.map(|r| &mut *r.policy as &mut dyn Policy).collect();
+        let mut changed: Vec<&mut dyn Policy> =
+            changed.map(|r| &mut *r.policy as &mut dyn Policy).collect();
         let times = policy::advance(&mut changed, self.episodes + 1, backend)?;
         phases.fit += times.fit;
         phases.bounds += times.bounds;

@@ -58,11 +58,7 @@ impl Learner {
     /// Fits the oracle and plans anew from all that is known, also within an episode.
     pub fn replan(&mut self) -> Result<(), LearnerError> {
         let next = self.state.episodes + usize::from(self.state.open.is_none());
-        policy::advance(
-            &mut [&mut self.policy],
-            next.max(1),
-            self.backend.as_mut(),
-        )?;
+        policy::advance(&mut [&mut self.policy], next.max(1), self.backend.as_mut())?;
         Ok(())
     }
 

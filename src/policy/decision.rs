@@ -76,7 +76,8 @@ impl Rule {
             }
         }
         // Values are relative to that of waiting, next[b].
-        let value = |c: &Candidate, b: usize| c.gain - c.lcb * (next[b] - next[b - c.cost as usize]);
+        let value =
+            |c: &Candidate, b: usize| c.gain - c.lcb * (next[b] - next[b - c.cost as usize]);
         self.best.clear();
         self.best.resize(high + 1 - low, f64::NEG_INFINITY);
         for (_, candidate) in &self.preferred {
@@ -135,8 +136,7 @@ impl Greedy<'_> {
             cost: costs[row as usize],
         });
         let next = self.u_hat.row(step + 1);
-        self.rule
-            .decide(candidates, next, budgets, self.reward_max)
+        self.rule.decide(candidates, next, budgets, self.reward_max)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cbwk_gpu::config::{Document, Study, preset};
 use cbwk_gpu::dp::gpu::Gpu;
-use cbwk_gpu::dp::{Coefficients, ContextSample, Problem, ValueTable};
+use cbwk_gpu::dp::{Coefficients, ContextSample, ValueTable};
 use cbwk_gpu::oracle::{Oracle, OracleConfig, Sides, Truth};
 use cbwk_gpu::task::ApplicationSpec;
 use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};

@@ -97,19 +97,6 @@ impl<'d> Section<'d> {
         Ok(value)
     }
 
-    /// A whole number, or nothing.
-    pub fn optional_whole(
-        &mut self,
-        key: &'static str,
-        range: std::ops::RangeInclusive<u64>,
-    ) -> Result<Option<u64>, InputError> {
-        if self.has(key) {
-            return self.whole(key, range).map(Some);
-        }
-        self.asked.push(key);
-        Ok(None)
-    }
-
     /// A whole number, or the default.
     pub fn whole_or(
         &mut self,

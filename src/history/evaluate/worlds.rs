@@ -227,12 +227,14 @@ impl<'f> Worlds<'f> {
             cap: None,
         };
         let tables = Cpu::default().solve(&[problem]);
-        tables.expect("rewards and probabilities are finite").remove(0)
+        tables
+            .expect("rewards and probabilities are finite")
+            .remove(0)
     }
 
-    /// Expected reward of an episode in a world, over the starting budgets of its episodes.
-    pub fn reward(&self, world: &LogWorld, play: Play) -> f64 {
-        let rewards = match play {
+    /// Expected rewards in a world, by starting budget.
+    pub fn rewards(&self, world: &LogWorld, play: Play) -> Vec<f64> {
+        match play {
             Play::Plan(model, table) => {
                 let chosen_by = coefficients(&world.sample, self.rho(model, &world.contexts));
                 self.law(world)
@@ -242,7 +244,12 @@ impl<'f> Worlds<'f> {
                 sample: &world.sample,
                 action,
             }),
-        };
+        }
+    }
+
+    /// Expected reward of an episode in a world, over the starting budgets of its episodes.
+    pub fn reward(&self, world: &LogWorld, play: Play) -> f64 {
+        let rewards = self.rewards(world, play);
         let budgets = world.budgets.iter();
         budgets
             .map(|(budget, share)| share * rewards[*budget as usize])
@@ -253,7 +260,9 @@ impl<'f> Worlds<'f> {
     pub fn offer_shares(&self, world: &LogWorld, table: &ValueTable) -> Vec<f64> {
         let chosen_by = coefficients(&world.sample, world.rho.clone());
         let mut plan = self.greedy(world, &chosen_by, table);
-        let expected = self.law(world).expected_use(&mut plan, self.task.budget_max());
+        let expected = self
+            .law(world)
+            .expected_use(&mut plan, self.task.budget_max());
         let all: f64 = expected.offers.iter().sum();
         let shares = expected.offers.iter();
         shares.map(|x| x / all.max(f64::MIN_POSITIVE)).collect()
@@ -347,7 +356,9 @@ fn thinned(group: &[u32], share: f64) -> Vec<u32> {
 fn distinct_costs(task: &Task) -> Vec<u32> {
     let features = vec![0.0; task.dimension()];
     let context = task.context(0, &features);
-    let mut costs: Vec<u32> = (1..=task.actions()).map(|a| task.cost(&context, a)).collect();
+    let mut costs: Vec<u32> = (1..=task.actions())
+        .map(|a| task.cost(&context, a))
+        .collect();
     costs.sort_unstable();
     costs.dedup();
     costs
