@@ -2,8 +2,7 @@
 //! large for the GPU or whose tables cannot be right.
 
 use super::{
-    Backend, BackendError, Coefficients, CostLine, PlanRequest, Plans, Problem, RawTable, Report,
-    ValueTable,
+    Backend, BackendError, CostLine, PlanRequest, Plans, Problem, RawTable, Report, ValueTable,
 };
 
 /// The size of a batch.
@@ -103,9 +102,8 @@ impl Auto {
         if self.cpu.has_shortcut(requests) {
             return work(self.cpu.as_mut());
         }
-        let none = Coefficients::default();
-        let problems: Vec<Problem> = requests.iter().map(|r| r.with(&none)).collect();
-        self.choose(candidates(&problems), work)
+        let problems = requests.iter().map(PlanRequest::without_bounds);
+        self.choose(problems.map(|p| p.candidates()).sum(), work)
     }
 
     /// Whether a batch of so many candidates goes to the GPU.

@@ -9,6 +9,7 @@
 
 mod of_arrays;
 mod rewards_and_costs;
+mod thetas;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use super::{RowEntry, StepContexts, WeightedEntries};
 use crate::task::{Context, ContextRows, Task};
 
 pub use of_arrays::{ArrayList, SampleArrays};
+pub(in crate::dp) use thetas::SortedThetas;
 
 /// Weighted contexts per step, in flat arrays. It only grows.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub struct ContextSample {
     largest_reward: f64,
     distinct_costs: Vec<u32>,
     bids: Vec<f64>,
+    /// Of an auction, list by list.
+    thetas: Option<Vec<SortedThetas>>,
     unit_cost: bool,
     /// The shared contexts that arrived in rows, and the step of every arrival, marked where its context is single.
     arrivals: Vec<RowEntry>,
@@ -66,7 +70,7 @@ impl ContextSample {
         let application = task.application();
         let bids = application.action_values().iter();
         let bids = bids.filter(|_| application.is_auction());
-        Self {
+        let mut sample = Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             actions: task.actions(),
             dimension: task.dimension(),
@@ -78,13 +82,21 @@ impl ContextSample {
             largest_reward: 0.0,
             distinct_costs: Vec::new(),
             bids: bids.copied().collect(),
+            thetas: None,
             unit_cost: application.cost_max() == 1,
             arrivals: Vec::new(),
             arrival_steps: Vec::new(),
             row_ends: Vec::new(),
             weighted: 0,
             total: 0.0,
-        }
+        };
+        sample.clear_thetas();
+        sample
+    }
+
+    fn clear_thetas(&mut self) {
+        let smallest = self.bids.iter().copied().reduce(f64::min);
+        self.thetas = smallest.map(|bid| vec![SortedThetas::new(bid); self.lists.len()]);
     }
 
     /// A sample of contexts with weights of their own that sum to `total` at each step, still without contexts. Step h has
@@ -101,6 +113,7 @@ impl ContextSample {
                 sample.list_of_step[step] = sample.list_of_step[first];
             }
         }
+        sample.clear_thetas();
         sample
     }
 
@@ -114,6 +127,7 @@ impl ContextSample {
             self.add_shared(task, &context, weight);
             self.weighted += 1;
         }
+        self.count_up();
     }
 
     /// Rows from a file or drawn from the law.
@@ -131,12 +145,18 @@ impl ContextSample {
                 let features = rows.get(row, step)?;
                 Some(task.context(step, features))
             });
-            self.append(task, contexts);
+            self.append_row(task, contexts);
         }
+        self.count_up();
     }
 
     /// Appends one row: the contexts that arrived in one episode.
     pub fn append<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
+        self.append_row(task, contexts);
+        self.count_up();
+    }
+
+    fn append_row<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
             let step = context.step as u32;
             match &mut self.singles {
@@ -144,6 +164,9 @@ impl ContextSample {
                     singles.features[context.step].extend_from_slice(context.features);
                     include(&mut self.largest_features, context.features);
                     let theta = self.bids.first().map_or(0.0, |_| context.features[0]);
+                    if let Some(thetas) = &mut self.thetas {
+                        thetas[self.list_of_step[context.step]].insert(theta, 1.0);
+                    }
                     for reward in &singles.rewards {
                         self.largest_reward = self.largest_reward.max(theta + reward);
                     }
@@ -156,11 +179,17 @@ impl ContextSample {
                 }
             }
         }
+        self.row_ends.push(self.arrival_steps.len());
+        self.total += 1.0;
+    }
+
+    /// Brings up to date what is derived from the contexts.
+    fn count_up(&mut self) {
         if let Some(singles) = &mut self.singles {
             singles.count(self.dimension);
         }
-        self.row_ends.push(self.arrival_steps.len());
-        self.total += 1.0;
+        let thetas = self.thetas.iter_mut().flatten();
+        thetas.for_each(SortedThetas::add_up);
     }
 
     /// Adds weight to a shared context, new or known, in the list of its step; returns its entry.
@@ -173,6 +202,9 @@ impl ContextSample {
         }
         let list = self.list_of_step[context.step];
         self.lists[list].add(entry, weight, context.point.is_some());
+        if let Some(thetas) = &mut self.thetas {
+            thetas[list].insert(context.features[0], weight);
+        }
         entry
     }
 
@@ -303,6 +335,11 @@ impl ContextSample {
     /// The bids, where contexts are private values of an auction: r = theta - bid, cost = bid.
     pub fn bids(&self) -> Option<&[f64]> {
         (!self.bids.is_empty()).then_some(&self.bids)
+    }
+
+    /// The private values of an auction, sorted, list by list.
+    pub(in crate::dp) fn thetas(&self) -> Option<&[SortedThetas]> {
+        self.thetas.as_deref()
     }
 
     /// Whether every action costs 1.

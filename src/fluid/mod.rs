@@ -19,4 +19,4 @@ pub use cut::{Cut, Mix};
 pub use hull::{Corner, Hull};
 pub use plan::{FluidPlan, fluid_bounds};
 pub use program::{Program, mix};
-pub use rows::fluid_bounds_of_rows;
+pub(crate) use rows::{EdgeBuckets, arriving_edges};

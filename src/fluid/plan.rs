@@ -8,30 +8,36 @@ use crate::dp::{BoundSource, Coefficients, ContextSample};
 use crate::oracle::{Known, Truth};
 use crate::task::{Context, Task};
 
-/// Edges of all entries, steepest first; `coefficients` must hold rho r and rho of the sample's pairs.
-fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
+/// Edges of all entries; `coefficients` must hold rho r and rho of the sample's pairs.
+pub(super) fn edges_of<'a>(
+    sample: &'a ContextSample,
+    coefficients: &'a Coefficients,
+) -> impl Iterator<Item = Edge> + 'a {
     let actions = sample.actions();
-    let mut edges = Vec::new();
     let mut hull = Hull::default();
-    for entry in 0..sample.len() {
+    (0..sample.len()).flat_map(move |entry| {
         hull.set((1..=actions).map(|a| {
             let pair = entry * actions + a - 1;
             let cost = coefficients.lcb[pair] * f64::from(sample.cost(entry, a));
             (cost, coefficients.gain[pair])
         }));
-        edges.extend(
-            hull.edges()
-                .map(|(slope, cost)| Edge { slope, entry, cost }),
-        );
-    }
+        let edges = hull.edges();
+        let edges = edges.map(|(slope, cost)| Edge { slope, entry, cost });
+        edges.collect::<Vec<_>>()
+    })
+}
+
+/// Edges of all entries, steepest first.
+fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = edges_of(sample, coefficients).collect();
     edges.sort_by(Edge::order);
     edges
 }
 
-/// Adds the expected arrivals of a step to those of each entry.
-fn add_arrivals(sample: &ContextSample, step: usize, arrivals: &mut [f64]) {
+/// Adds the arrivals of a step to those of each entry: weights divided by `total`.
+pub(super) fn add_arrivals(sample: &ContextSample, step: usize, total: f64, arrivals: &mut [f64]) {
     for (entry, weight) in sample.step(step).iter() {
-        arrivals[entry] += weight / sample.total();
+        arrivals[entry] += weight / total;
     }
 }
 
@@ -67,7 +73,8 @@ pub fn fluid_bounds(
 ) -> Vec<f64> {
     let edges = sorted_edges(sample, coefficients);
     let mut arrivals = vec![0.0; sample.len()];
-    (0..sample.horizon()).for_each(|step| add_arrivals(sample, step, &mut arrivals));
+    (0..sample.horizon())
+        .for_each(|step| add_arrivals(sample, step, sample.total(), &mut arrivals));
     let all = buy_all(&edges, &arrivals, budget_max);
     all.into_iter().map(|(value, _)| value).collect()
 }
@@ -95,7 +102,7 @@ impl FluidPlan {
         let width = budget_max as usize + 1;
         let mut cuts = vec![Cut::EVERYTHING; horizon * width];
         for (step, row) in cuts.chunks_exact_mut(width).enumerate().rev() {
-            add_arrivals(&sample, step, &mut arrivals);
+            add_arrivals(&sample, step, sample.total(), &mut arrivals);
             for (cut, (_, found)) in row.iter_mut().zip(buy_all(&edges, &arrivals, budget_max)) {
                 *cut = found;
             }
