@@ -49,7 +49,7 @@ pub trait Backend: Send {
         false
     }
 
-    /// What did the work.
+    /// Which backend did the work.
     fn report(&self) -> Report {
         Report {
             backend: self.name().into(),
@@ -64,7 +64,7 @@ pub trait Backend: Send {
 pub struct Plans<T = ValueTable> {
     /// One per request, in their order.
     pub tables: Vec<T>,
-    /// The part of the time that went into evaluating bounds on the CPU.
+    /// Time spent on evaluating bounds on the CPU.
     pub bounds: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! Optimistic-DP (Algorithm 2): the problem as flat arrays, the value table, and the backends that fill it.
 //!
-//! No file is touched here. Threads are rayon's, which does without where there are none; the clock is that of
-//! `stopwatch`, which WebAssembly does without.
+//! No file is touched here. Threads are rayon's, which also works without any; time is taken by `stopwatch`, which is always
+//! zero on WebAssembly.
 
 mod auto;
 mod backend;
@@ -24,9 +24,9 @@ mod weighted_entries;
 pub use auto::Auto;
 pub use backend::{Backend, Plans};
 pub use error::BackendError;
+pub(crate) use problem::transpose;
 pub use problem::{
     BoundParameters, BoundSource, Coefficients, EllipsoidParameters, Link, PlanRequest, Problem,
-    transpose,
 };
 pub use raw_table::{Precision, RawTable};
 pub use report::{Report, Traffic};

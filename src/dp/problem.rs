@@ -17,7 +17,7 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// (ucb * r, lcb) of a pair.
+    /// (ucb * r, lcb) of a pair; (0, 0) where the reward is negative.
     #[inline]
     pub fn of(ucb: f64, lcb: f64, reward: f64) -> (f64, f64) {
         if reward >= 0.0 {
@@ -102,7 +102,7 @@ fn products_are_finite(gain: &[f64], lcb: &[f64]) -> bool {
 /// Entries whose bounds one task evaluates.
 const BULK_CHUNK: usize = 512;
 
-/// What a backend needs of a fitted oracle.
+/// A fitted oracle as a backend needs it.
 pub trait BoundSource: std::fmt::Debug + Send + Sync {
     /// (ucb * r, lcb) of neighbouring entries of one of the sample's ranges ([`ContextSample::ranges`]), the actions of
     /// an entry together.
@@ -160,7 +160,7 @@ pub trait BoundSource: std::fmt::Debug + Send + Sync {
         });
     }
 
-    /// The fitted parameters, where bounds are a simple function of them that an adapter can evaluate.
+    /// The fitted parameters, where an adapter can evaluate bounds from them.
     fn parameters(&self) -> Option<BoundParameters>;
 }
 

@@ -8,28 +8,29 @@ use crate::dp::{BoundSource, Coefficients, ContextSample};
 use crate::oracle::{Known, Truth};
 use crate::task::{Context, Task};
 
-/// Edges of all entries; `coefficients` must hold rho r and rho of the sample's pairs.
-pub(super) fn edges_of<'a>(
-    sample: &'a ContextSample,
-    coefficients: &'a Coefficients,
-) -> impl Iterator<Item = Edge> + 'a {
+/// Visits the edges of all entries; `coefficients` must hold rho r and rho of the sample's pairs.
+pub(super) fn for_each_edge(
+    sample: &ContextSample,
+    coefficients: &Coefficients,
+    mut visit: impl FnMut(Edge),
+) {
     let actions = sample.actions();
     let mut hull = Hull::default();
-    (0..sample.len()).flat_map(move |entry| {
+    for entry in 0..sample.len() {
         hull.set((1..=actions).map(|a| {
             let pair = entry * actions + a - 1;
             let cost = coefficients.lcb[pair] * f64::from(sample.cost(entry, a));
             (cost, coefficients.gain[pair])
         }));
         let edges = hull.edges();
-        let edges = edges.map(|(slope, cost)| Edge { slope, entry, cost });
-        edges.collect::<Vec<_>>()
-    })
+        edges.for_each(|(slope, cost)| visit(Edge { slope, entry, cost }));
+    }
 }
 
 /// Edges of all entries, steepest first.
 fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
-    let mut edges: Vec<Edge> = edges_of(sample, coefficients).collect();
+    let mut edges = Vec::new();
+    for_each_edge(sample, coefficients, |edge| edges.push(edge));
     edges.sort_by(Edge::order);
     edges
 }
@@ -66,7 +67,7 @@ fn buy_all(edges: &[Edge], arrivals: &[f64], budget_max: u32) -> Vec<(f64, Cut)>
 }
 
 /// UB for budgets 0..=`budget_max`. `coefficients` must hold rho r and rho of the sample's pairs.
-pub fn fluid_bounds(
+pub(crate) fn fluid_bounds(
     sample: &ContextSample,
     coefficients: &Coefficients,
     budget_max: u32,
@@ -116,7 +117,7 @@ impl FluidPlan {
         }
     }
 
-    /// What the solution of the program from step `from` (0-based) on with `budget` units plays in a context.
+    /// What a context plays in the solution of the program from step `from` (0-based) on with `budget` units.
     pub fn mix(&self, context: &Context, from: usize, budget: u32, hull: &mut Hull) -> Mix {
         let task = &self.task;
         hull.set((1..=task.actions()).map(|a| {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::{add_arrivals, edges_of};
+use super::plan::{add_arrivals, for_each_edge};
 use crate::dp::{Coefficients, ContextSample};
 
 /// Binary digits of a slope that are left out of its bucket's number: 2^14 buckets for every power of two.
@@ -33,22 +33,24 @@ const EMPTY: Bucket = Bucket {
 #[derive(Debug, Default)]
 pub(crate) struct EdgeBuckets(BTreeMap<usize, Vec<Bucket>>);
 
-/// (slope, cost) of the edges of a sample's arrivals. `coefficients` must hold rho r and rho of its pairs.
+/// (slope, cost) of the edges of a sample's arrivals, in place of those in `edges`. `coefficients` must hold rho r and rho of
+/// its pairs.
 pub(crate) fn arriving_edges(
     sample: &ContextSample,
     coefficients: &Coefficients,
-) -> Vec<(f64, f64)> {
+    edges: &mut Vec<(f64, f64)>,
+) {
     let mut arrivals = vec![0.0; sample.len()];
     (0..sample.horizon()).for_each(|step| add_arrivals(sample, step, 1.0, &mut arrivals));
-    let edges = edges_of(sample, coefficients);
-    edges
-        .map(|edge| (edge.slope, arrivals[edge.entry] * edge.cost))
-        .collect()
+    edges.clear();
+    for_each_edge(sample, coefficients, |edge| {
+        edges.push((edge.slope, arrivals[edge.entry] * edge.cost));
+    });
 }
 
 impl EdgeBuckets {
-    pub fn add(&mut self, edges: Vec<(f64, f64)>) {
-        for (slope, cost) in edges {
+    pub fn add(&mut self, edges: &[(f64, f64)]) {
+        for &(slope, cost) in edges {
             let number = (slope.to_bits() >> DROPPED) as usize;
             let octave = self.0.entry(number / BUCKETS);
             let bucket = &mut octave.or_insert_with(|| vec![EMPTY; BUCKETS])[number % BUCKETS];

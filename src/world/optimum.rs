@@ -24,7 +24,7 @@ const GROUPS: usize = 64;
 const GROUP_ROWS: usize = 4;
 
 /// Groups that are solved at a time: more would take more memory.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 2;
 
 /// The optimum with rho known.
 #[derive(Debug, Clone)]
@@ -55,7 +55,8 @@ impl Optimum {
         let Some(sample) = world.law_sample(world.depends_on_step()) else {
             return Ok(None);
         };
-        let (table, coefficients) = table_of(world, &sample, backend)?;
+        let mut coefficients = Coefficients::default();
+        let table = table_of(world, &sample, &mut coefficients, backend)?;
         let fluid = fluid_bounds(&sample, &coefficients, world.task().budget_max());
         Ok(Some(Self::new(table, fluid, None)))
     }
@@ -73,23 +74,23 @@ impl Optimum {
         let mut whole = ContextSample::new(task, by_step);
         let mut edges = EdgeBuckets::default();
         let mut values = Vec::with_capacity(groups);
+        let mut buffers = vec![GroupBuffer::default(); AT_ONCE];
         // The sample takes the rows over group by group, from the last on, so that memory holds them only once.
         while !rows.is_empty() {
-            let starts = (0..rows.len()).step_by(size).rev();
-            let starts = starts.take(AT_ONCE);
+            let starts = (0..rows.len()).step_by(size).rev().take(AT_ONCE);
             let some: Vec<ContextRows> = starts.map(|start| rows.split_off(start)).collect();
-            let solved = some.par_iter().map(|rows| {
+            let solve = |(rows, buffer): (&ContextRows, &mut GroupBuffer)| {
                 let sample = ContextSample::of_rows(task, rows, by_step);
                 let mut cpu = Cpu::new(Some(Strategy::Dense), Precision::F64);
-                let (table, coefficients) = table_of(world, &sample, &mut cpu)?;
-                let edges = arriving_edges(&sample, &coefficients);
-                Ok((table.row(0).to_vec(), edges))
-            });
-            let solved: Vec<_> = solved.collect::<Result<_, BackendError>>()?;
-            for (rows, (row, of_group)) in some.iter().zip(solved) {
+                let table = table_of(world, &sample, &mut buffer.coefficients, &mut cpu)?;
+                arriving_edges(&sample, &buffer.coefficients, &mut buffer.edges);
+                Ok(table.row(0).to_vec())
+            };
+            let solved = some.par_iter().zip(&mut buffers).map(solve);
+            values.extend(solved.collect::<Result<Vec<_>, BackendError>>()?);
+            for (rows, buffer) in some.iter().zip(&buffers) {
                 whole.append_rows(task, rows);
-                edges.add(of_group);
-                values.push(row);
+                edges.add(&buffer.edges);
             }
         }
         let request = PlanRequest {
@@ -121,22 +122,29 @@ impl Optimum {
     }
 }
 
+/// The table of a sample; `coefficients` gets rho r and rho of its pairs.
 fn table_of(
     world: &Arc<World>,
     sample: &ContextSample,
+    coefficients: &mut Coefficients,
     backend: &mut dyn Backend,
-) -> Result<(ValueTable, Coefficients), BackendError> {
-    let mut coefficients = Coefficients::default();
-    Known::fitted(Arc::<World>::clone(world)).fill(sample, &mut coefficients);
+) -> Result<ValueTable, BackendError> {
+    Known::fitted(Arc::<World>::clone(world)).fill(sample, coefficients);
     coefficients.check(sample.actions())?;
     let problem = Problem {
         sample,
-        coefficients: &coefficients,
+        coefficients,
         budget_max: world.task().budget_max(),
         cap: None,
     };
-    let table = backend.solve(&[problem])?.remove(0);
-    Ok((table, coefficients))
+    Ok(backend.solve(&[problem])?.remove(0))
+}
+
+/// Memory of a group's solve, reused by the next group.
+#[derive(Debug, Clone, Default)]
+struct GroupBuffer {
+    coefficients: Coefficients,
+    edges: Vec<(f64, f64)>,
 }
 
 /// The spread of the groups' values, by budget.

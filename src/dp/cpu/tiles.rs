@@ -138,7 +138,7 @@ fn add_tile<T: Term, const TILE: usize, const N: usize, const FUSED: bool>(
     let weights = contexts.weights.chunks(N);
     for (entries, weights) in contexts.entries.chunks(N).zip(weights) {
         let rows = rows.of(entries[0]);
-        // The last of an odd number is paired with itself, at weight 0.
+        // The last of an odd number is paired with itself, which is not counted.
         let coefficients: [(&[T], &[T]); N] = std::array::from_fn(|i| {
             let entry = entries.get(i).unwrap_or(&entries[0]);
             let first = *entry as usize * rows.len();
@@ -160,10 +160,10 @@ fn add_tile<T: Term, const TILE: usize, const N: usize, const FUSED: bool>(
                 }
             }
         }
-        for i in 0..N {
-            let weight = T::of(weights.get(i).copied().unwrap_or(0.0));
+        for (best, &weight) in best.iter().zip(weights) {
+            let weight = T::of(weight);
             for k in 0..TILE {
-                total[k] += weight * best[i][k];
+                total[k] += weight * best[k];
             }
         }
     }
