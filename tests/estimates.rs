@@ -1,13 +1,13 @@
-//! Optima estimated from rows: solved step by step they are those of the whole sample, their standard errors agree with the
-//! influence of single rows, and their fluid bounds with the sorted edges of all contexts.
+//! Optima estimated from rows: bounds evaluated by chunk and all at once give the same table, standard errors agree with the
+//! influence of single rows, and fluid bounds with the sorted edges of all contexts.
 
 mod common;
 
 use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
-use cbwk_gpu::dp::cpu::{Cpu, Strategy};
-use cbwk_gpu::dp::{Precision, ValueTable};
+use cbwk_gpu::dp::ValueTable;
+use cbwk_gpu::dp::cpu::{Cpu, Dense};
 use cbwk_gpu::fluid::Hull;
 use cbwk_gpu::task::{Context, ContextRows};
 use cbwk_gpu::world::{Optimum, World};
@@ -36,16 +36,17 @@ fn for_each_arrival(world: &World, rows: &ContextRows, mut visit: impl FnMut(usi
 }
 
 #[test]
-fn rows_solved_step_by_step_have_the_values_of_the_whole_sample() {
+fn bounds_by_chunk_and_at_once_give_the_same_optimum() {
     let mut solved = 0;
     for preset in PRESETS {
         let world = study(preset, |_| {}).world;
-        // Sizes around the groups' and the chunks', steps that are turned at once included.
+        // Sizes around those of groups and chunks.
         for count in [1, 2, 16, 33, 150] {
             let rows = world.contexts().draw_rows(&mut rng(count as u64), count);
-            let mut at_once = Cpu::new(Some(Strategy::Dense), Precision::F64);
-            let whole = Optimum::from_rows(&world, &rows, &mut at_once).unwrap();
-            let found = Optimum::from_rows(&world, &rows, &mut Cpu::default()).unwrap();
+            // Bounds of all contexts first, with another loop.
+            let mut at_once = Dense;
+            let whole = Optimum::from_rows(&world, rows.clone(), &mut at_once).unwrap();
+            let found = Optimum::from_rows(&world, rows.clone(), &mut Cpu::default()).unwrap();
             let size = whole.table.start(world.task().budget_max());
             for h in 0..=world.task().horizon() {
                 for (x, y) in found.table.row(h).iter().zip(whole.table.row(h)) {
@@ -153,7 +154,7 @@ fn standard_errors_by_batch_means_agree_with_the_influence_of_rows() {
         let mut ratios = Vec::new();
         for sample in 0..12 {
             let rows = world.contexts().draw_rows(&mut rng(100 + sample), 1000);
-            let found = Optimum::from_rows(&world, &rows, &mut Cpu::default()).unwrap();
+            let found = Optimum::from_rows(&world, rows.clone(), &mut Cpu::default()).unwrap();
             let exact = standard_errors_by_influence(&world, &rows, &found.table);
             let errors = found.estimate.unwrap().standard_error;
             assert_eq!(errors[0], 0.0);
@@ -173,7 +174,7 @@ fn few_rows_have_honest_standard_errors() {
         let world: Arc<World> = study(preset, |_| {}).world;
         let ratio = |sample: u64| {
             let rows = world.contexts().draw_rows(&mut rng(300 + sample), 40);
-            let found = Optimum::from_rows(&world, &rows, &mut Cpu::default()).unwrap();
+            let found = Optimum::from_rows(&world, rows.clone(), &mut Cpu::default()).unwrap();
             let exact = standard_errors_by_influence(&world, &rows, &found.table);
             found.estimate.unwrap().standard_error[budget] / exact[budget]
         };

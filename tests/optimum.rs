@@ -314,7 +314,7 @@ fn standard_error_of_the_estimated_optimum_is_honest() {
                 .world
                 .contexts()
                 .draw_rows(&mut streams.of(i, Purpose::Optimum), 400);
-            let found = Optimum::from_rows(&study.world, &rows, &mut Dense).unwrap();
+            let found = Optimum::from_rows(&study.world, rows, &mut Dense).unwrap();
             (
                 found.table.start(5),
                 found.estimate.unwrap().standard_error[5],

@@ -127,12 +127,9 @@ fn strategy_for(
 fn shortcuts_are_taken_from_some_size_on() {
     let sizes = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000];
     let by_contexts = sizes.map(|points| (auction(points.max(2)), None));
-    let by_rows =
-        [2, 6, 20, 60, 200, 600, 2000].map(|budget| (pricing(100_000, budget), Some(300)));
     let by_budget = [2, 6, 20, 60, 200, 600].map(|budget| (pricing(500, budget), None));
     for (cases, shortcut) in [
         (by_contexts.to_vec(), "auction-envelope"),
-        (by_rows.to_vec(), "gap-envelope"),
         (by_budget.to_vec(), "shared-envelope"),
     ] {
         let chosen: Vec<String> = cases
@@ -181,7 +178,6 @@ fn the_choice_depends_on_sizes_alone() {
 fn strategies_without_their_structure_are_refused() {
     for (strategy, instance, rows) in [
         (Strategy::AuctionEnvelope, pricing(10, 5), None),
-        (Strategy::GapEnvelope, auction(10), None),
         (Strategy::SharedEnvelope, auction(10), None),
         (Strategy::SharedEnvelope, pricing(10, 5), Some(7)),
     ] {
@@ -216,7 +212,7 @@ fn strategies_on_the_command_line() {
             "auction-envelope",
             Some("auction-envelope"),
         ),
-        ("paper-pricing", "gap-envelope", Some("gap-envelope")),
+        ("paper-pricing", "auto", Some("dense")),
     ] {
         let out = format!("{preset}-{strategy}");
         let args = simulate(preset, &["--strategy", strategy, "--out", &out]);
@@ -261,7 +257,7 @@ fn strategies_on_the_command_line() {
         (
             simulate(
                 "paper-auction",
-                &["--strategy", "gap-envelope", "--out", "x"],
+                &["--strategy", "shared-envelope", "--out", "x"],
             ),
             "all cost 1",
         ),
@@ -280,8 +276,8 @@ fn strategies_on_the_command_line() {
             "the CPU's",
         ),
         (
-            simulate("paper-pricing", &["--strategy", "fast"]),
-            "possible values",
+            simulate("paper-pricing", &["--strategy", "gap-envelope"]),
+            "[possible values: auto, dense, auction-envelope, shared-envelope]",
         ),
     ] {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();

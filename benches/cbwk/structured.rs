@@ -3,20 +3,16 @@
 use std::hint::black_box;
 
 use cbwk_gpu::dp::cpu::{Cpu, Strategy};
-use cbwk_gpu::dp::{Backend, ContextSample, PlanRequest, Precision, Problem};
-use cbwk_gpu::world::World;
+use cbwk_gpu::dp::{Backend, PlanRequest, Precision, Problem};
 use criterion::Criterion;
 
 use crate::Group;
-use crate::problems::{ArmedBounds, Size, coefficients, problem, rows};
+use crate::problems::{ArmedBounds, Size, coefficients, problem};
 
 pub fn run(c: &mut Criterion, lines: &mut Vec<String>) {
     let mut group = Group::new(c, "structured");
     for contexts in [50, 1000, 20_000, 1_000_000] {
         auction(&mut group, contexts, lines);
-    }
-    for (budget, contexts) in [(60, 200), (200, 200), (500, 200), (2000, 200)] {
-        unit_cost(&mut group, budget, contexts, lines);
     }
     for (budget, contexts) in [(5, 100), (20, 2000), (100, 2000)] {
         shared(&mut group, budget, contexts, lines);
@@ -50,48 +46,15 @@ fn auction(group: &mut Group, contexts: usize, lines: &mut Vec<String>) {
     });
 }
 
-/// As many steps as budgets; every context different.
-fn unit_cost(group: &mut Group, budget: u32, contexts: usize, lines: &mut Vec<String>) {
-    let size = size(budget as usize, budget, contexts, 8);
-    let instance = size.continuous_pricing(1);
-    let rows = rows(budget as usize, contexts, contexts);
-    let sample = ContextSample::of_rows(instance.task(), &rows, false);
-    tables(
-        group,
-        "unit-cost",
-        &size,
-        Strategy::GapEnvelope,
-        (&instance, &sample),
-        lines,
-    );
-}
-
-/// A finite law that serves all steps.
+/// A finite law that serves all steps, as many as budgets.
 fn shared(group: &mut Group, budget: u32, contexts: usize, lines: &mut Vec<String>) {
     let size = size(budget as usize, budget, contexts, 8);
     let instance = size.pricing();
     let sample = instance.law_sample(false).expect("a finite law");
-    tables(
-        group,
-        "shared",
-        &size,
-        Strategy::SharedEnvelope,
-        (&instance, &sample),
-        lines,
-    );
-}
-
-fn tables(
-    group: &mut Group,
-    name: &str,
-    size: &Size,
-    strategy: Strategy,
-    (instance, sample): (&World, &ContextSample),
-    lines: &mut Vec<String>,
-) {
-    let coefficients = coefficients(sample);
-    let problem: Problem = problem(instance, sample, &coefficients);
-    compare(group, name, size, strategy, lines, &mut |cpu| {
+    let coefficients = coefficients(&sample);
+    let problem: Problem = problem(&instance, &sample, &coefficients);
+    let strategy = Strategy::SharedEnvelope;
+    compare(group, "shared", &size, strategy, lines, &mut |cpu| {
         black_box(cpu.solve(&[problem]).expect("solved"));
     });
 }

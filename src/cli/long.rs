@@ -140,7 +140,6 @@ fn asked(made: &MadeWith, args: &VerifyArgs) -> MachineArgs {
         strategy: match made.strategy.as_str() {
             "dense" => StrategyChoice::Dense,
             "auction-envelope" => StrategyChoice::AuctionEnvelope,
-            "gap-envelope" => StrategyChoice::GapEnvelope,
             "shared-envelope" => StrategyChoice::SharedEnvelope,
             _ => StrategyChoice::Auto,
         },

@@ -48,7 +48,6 @@ pub fn strategy(args: &MachineArgs) -> Option<Strategy> {
         StrategyChoice::Auto => None,
         StrategyChoice::Dense => Some(Strategy::Dense),
         StrategyChoice::AuctionEnvelope => Some(Strategy::AuctionEnvelope),
-        StrategyChoice::GapEnvelope => Some(Strategy::GapEnvelope),
         StrategyChoice::SharedEnvelope => Some(Strategy::SharedEnvelope),
     }
 }

@@ -60,8 +60,6 @@ pub enum StrategyChoice {
     Dense,
     /// Auctions whose bounds do not depend on the context.
     AuctionEnvelope,
-    /// Actions that all cost 1, many budgets.
-    GapEnvelope,
     /// Actions that all cost 1, contexts that serve several steps (`solve` without rows).
     SharedEnvelope,
 }

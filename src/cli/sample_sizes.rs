@@ -20,7 +20,7 @@ pub fn study(
     args: &SolveArgs,
     name: &str,
     instance: &Instance,
-    law: Option<&ContextRows>,
+    law: Option<ContextRows>,
     backend: &mut dyn Backend,
 ) -> anyhow::Result<()> {
     let world = &instance.world;

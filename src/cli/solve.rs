@@ -48,11 +48,11 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
         machine::note(&args.machine, note);
     }
     if !args.sample_sizes.is_empty() {
-        return sample_sizes::study(args, &name, &instance, rows.as_ref(), backend.as_mut());
+        return sample_sizes::study(args, &name, &instance, rows, backend.as_mut());
     }
     let clock = Clock::start(args.machine.quiet, "solving");
     let optimum = match rows {
-        Some(rows) => Optimum::from_rows(world, &rows, backend.as_mut())?,
+        Some(rows) => Optimum::from_rows(world, rows, backend.as_mut())?,
         None => Optimum::exact(world, backend.as_mut())?.context("the law is finite")?,
     };
     drop(clock);

@@ -1,9 +1,8 @@
-//! The GPU where it gains, the CPU elsewhere; the CPU for good once the GPU has failed, and for single batches that are too
-//! large for the GPU or whose tables cannot be right.
+//! The GPU where it gains, the CPU elsewhere. After a GPU failure the CPU does everything; a batch that is too large for
+//! the GPU, or whose table is wrong, is solved on the CPU alone.
 
 use super::{
-    Backend, BackendError, Coefficients, CostLine, PlanRequest, Plans, Problem, RawTable, Report,
-    ValueTable,
+    Backend, BackendError, CostLine, PlanRequest, Plans, Problem, RawTable, Report, ValueTable,
 };
 
 /// The size of a batch.
@@ -11,7 +10,7 @@ fn candidates(batch: &[Problem]) -> u64 {
     batch.iter().map(Problem::candidates).sum()
 }
 
-/// Two backends and the lines that choose between them.
+/// Two backends and the timings that choose between them.
 pub struct Auto {
     cpu: Box<dyn Backend>,
     gpu: Box<dyn Backend>,
@@ -34,8 +33,8 @@ impl std::fmt::Debug for Auto {
 }
 
 impl Auto {
-    /// Chooses between two backends by their measured lines; `warn` is told once if the GPU fails, and once of the first
-    /// batch that it cannot do.
+    /// Chooses between two backends by their measured lines. `warn` is called once if the GPU fails, and once for the first
+    /// batch that it cannot solve.
     pub fn new(
         cpu: (Box<dyn Backend>, CostLine),
         gpu: (Box<dyn Backend>, CostLine),
@@ -67,8 +66,8 @@ impl Auto {
         Ok(Self::new((cpu, lines.0), (gpu, lines.1), warn))
     }
 
-    /// Lets the better backend do the work. If the GPU fails, the CPU does it, now and from now on; what is wrong with one
-    /// batch alone costs the GPU no more than that batch.
+    /// Lets the faster backend do the work. If the GPU fails, the CPU takes over for good; an error that concerns one batch
+    /// moves only that batch.
     fn choose<T>(
         &mut self,
         candidates: u64,
@@ -94,7 +93,7 @@ impl Auto {
         work(self.cpu.as_mut())
     }
 
-    /// The same for requests; a shortcut of the CPU comes first.
+    /// The same for requests; the CPU takes those it has a shortcut for.
     fn choose_plan<T>(
         &mut self,
         requests: &[PlanRequest],
@@ -103,12 +102,11 @@ impl Auto {
         if self.cpu.has_shortcut(requests) {
             return work(self.cpu.as_mut());
         }
-        let none = Coefficients::default();
-        let problems: Vec<Problem> = requests.iter().map(|r| r.with(&none)).collect();
-        self.choose(candidates(&problems), work)
+        let problems = requests.iter().map(PlanRequest::without_bounds);
+        self.choose(problems.map(|p| p.candidates()).sum(), work)
     }
 
-    /// Whether a batch of so many candidates goes to the GPU.
+    /// Whether a batch of this many candidates goes to the GPU.
     pub fn prefers_gpu(&self, candidates: u64) -> bool {
         let candidates = candidates as f64;
         !self.gpu_failed && self.gpu_line.seconds(candidates) < self.cpu_line.seconds(candidates)

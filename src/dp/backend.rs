@@ -1,4 +1,4 @@
-//! What a solver of Optimistic-DP must do. Nothing here knows of any solver.
+//! What a solver of Optimistic-DP must do.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use super::problem::evaluate_bounds;
 use super::stopwatch::Stopwatch;
 use super::{BackendError, PlanRequest, Problem, RawTable, Report, ValueTable};
 
-/// A solver of batches of problems, one per replication, of the same shape or not. A solver makes raw tables; `solve` and
-/// `plan` hand out checked ones.
+/// A solver of batches of problems, one per replication, of the same shape or not. A backend computes raw tables; `solve`
+/// and `plan` check them.
 pub trait Backend: Send {
     /// A short name for reports, such as `cpu`.
     fn name(&self) -> &'static str;
@@ -15,13 +15,12 @@ pub trait Backend: Send {
     /// The tables of all problems as computed, in their order.
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError>;
 
-    /// The tables of all requests as computed. By default the fitted oracles' bounds are evaluated on the CPU and the
-    /// problems solved as one batch; backends that can evaluate bounds themselves do so. Bounds that are not finite
-    /// numbers are refused.
+    /// The tables of all requests as computed. By default the bounds are evaluated on the CPU and the problems solved as one
+    /// batch; a backend may evaluate bounds itself. Non-finite bounds are refused.
     fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
         let start = Stopwatch::start();
         let mut coefficients = Vec::new();
-        evaluate_bounds(requests, &mut coefficients)?;
+        evaluate_bounds(requests, false, &mut coefficients)?;
         let bounds = start.elapsed();
         let problems = requests.iter().zip(&coefficients);
         let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
@@ -45,17 +44,12 @@ pub trait Backend: Send {
         })
     }
 
-    /// Whether the backend solves these requests by a way that does not pass over all contexts.
+    /// Whether the backend solves these requests without a pass over all contexts.
     fn has_shortcut(&mut self, _requests: &[PlanRequest]) -> bool {
         false
     }
 
-    /// Whether rows with rho known are to come to it as one problem, and not to be solved step by step on the CPU.
-    fn takes_rows_at_once(&self) -> bool {
-        false
-    }
-
-    /// What did the work.
+    /// Which backend did the work.
     fn report(&self) -> Report {
         Report {
             backend: self.name().into(),
@@ -70,7 +64,7 @@ pub trait Backend: Send {
 pub struct Plans<T = ValueTable> {
     /// One per request, in their order.
     pub tables: Vec<T>,
-    /// The part of the time that went into evaluating bounds on the CPU.
+    /// Time spent on evaluating bounds on the CPU.
     pub bounds: Duration,
 }
 

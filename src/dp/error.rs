@@ -1,5 +1,4 @@
-//! Why a backend cannot do its work. The words name what is wrong, never an option or a file: those belong to whoever
-//! asked.
+//! Why a backend cannot do its work. Messages never name an option or a file: those belong to the caller.
 
 use thiserror::Error;
 
@@ -43,7 +42,7 @@ pub enum BackendError {
     /// The device did not answer in time.
     #[error("the graphics device did not answer within {seconds:.0} s")]
     Timeout {
-        /// How long it was waited for.
+        /// How long the program waited.
         seconds: f64,
     },
     /// The device has no memory left.
@@ -58,10 +57,10 @@ pub enum BackendError {
         /// The interface's words.
         reason: String,
     },
-    /// It was wished that it should end.
+    /// The caller asked it to stop.
     #[error("stopped")]
     Stopped,
-    /// What came back cannot be a value table.
+    /// The result is not a value table.
     #[error("the {backend} backend's value table cannot be right: {error}")]
     Table {
         /// The backend.
@@ -93,7 +92,7 @@ pub enum BackendError {
         /// What they take.
         limit: f64,
     },
-    /// A strategy was asked for that the problem's structure does not allow.
+    /// The problem lacks the structure that the strategy needs.
     #[error("strategy {strategy} needs {needs}")]
     Structure {
         /// The strategy's name.
@@ -104,8 +103,8 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// Whether only this batch is concerned, and the backend may well do the next one.
-    pub fn concerns_batch_alone(&self) -> bool {
+    /// Whether the error concerns only this batch, so that the backend may well solve the next one.
+    pub(crate) fn concerns_batch_alone(&self) -> bool {
         matches!(
             self,
             Self::Table { .. } | Self::Magnitude { .. } | Self::TooLarge { .. }

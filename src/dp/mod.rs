@@ -1,13 +1,14 @@
 //! Optimistic-DP (Algorithm 2): the problem as flat arrays, the value table, and the backends that fill it.
 //!
-//! No file is touched here. Threads are rayon's, which does without where there are none; the clock is that of
-//! `stopwatch`, which WebAssembly does without.
+//! No file is touched here. Threads are rayon's, which also works without any; time is taken by `stopwatch`, which is always
+//! zero on WebAssembly.
 
 mod auto;
 mod backend;
 pub mod cpu;
 mod error;
 mod evaluate;
+mod exact_sum;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod optimistic_dp;
@@ -26,11 +27,12 @@ mod weighted_entries;
 pub use auto::Auto;
 pub use backend::{Backend, Plans};
 pub use error::BackendError;
+use exact_sum::ExactSum;
 pub use evaluate::{Choice, ExpectedUse, KnownLaw};
 pub use optimistic_dp::optimistic_dp;
+pub(crate) use problem::transpose;
 pub use problem::{
     BoundParameters, BoundSource, Coefficients, EllipsoidParameters, Link, PlanRequest, Problem,
-    transpose,
 };
 pub use raw_table::{Precision, RawTable};
 pub use report::{Report, Traffic};

@@ -1,8 +1,7 @@
 //! Optimistic-DP, Algorithm 2 of the paper, line by line. It is written to be read: no gaps, no tiles, no threads. Every
 //! backend is tested against it.
 
-use super::Problem;
-use super::cpu::ExactSum;
+use super::{ExactSum, Problem};
 
 /// Algorithm 2. Returns `u_hat[h][b]` for h = 1..=H+1 (0-based here) and b = 0..=budget_max.
 ///

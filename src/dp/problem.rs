@@ -17,7 +17,7 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// (ucb * r, lcb) of a pair.
+    /// (ucb * r, lcb) of a pair; (0, 0) where the reward is negative.
     #[inline]
     pub fn of(ucb: f64, lcb: f64, reward: f64) -> (f64, f64) {
         if reward >= 0.0 {
@@ -27,24 +27,13 @@ impl Coefficients {
         }
     }
 
-    /// Refuses what is not a finite number: comparisons would drop it without a word.
+    /// Refuses non-finite numbers, which comparisons would silently drop.
     pub fn check(&self, actions: usize) -> Result<(), BackendError> {
-        if products_are_finite(&self.gain, &self.lcb) {
-            return Ok(());
-        }
-        let wrong = |(gain, lcb): (&f64, &f64)| !gain.is_finite() || !lcb.is_finite();
-        match self.gain.iter().zip(&self.lcb).position(wrong) {
-            None => Ok(()),
-            Some(pair) => Err(BackendError::NotFinite {
-                entry: pair / actions,
-                action: pair % actions + 1,
-                gain: self.gain[pair],
-                lcb: self.lcb[pair],
-            }),
-        }
+        let place = |pair| (pair / actions, pair % actions + 1);
+        check_finite(&self.gain, &self.lcb, place)
     }
 
-    /// Makes room for the pairs of a sample.
+    /// Resizes for the pairs of a sample.
     pub fn resize_for(&mut self, sample: &ContextSample) {
         self.resize(sample.len() * sample.actions());
     }
@@ -55,7 +44,29 @@ impl Coefficients {
     }
 }
 
-/// Numbers with the actions of an entry together, put in place with the entries of an action together.
+/// Refuses non-finite numbers; `place` gives the (entry, action) of a pair.
+pub(super) fn check_finite(
+    gain: &[f64],
+    lcb: &[f64],
+    place: impl Fn(usize) -> (usize, usize),
+) -> Result<(), BackendError> {
+    if products_are_finite(gain, lcb) {
+        return Ok(());
+    }
+    let wrong = |(gain, lcb): (&f64, &f64)| !gain.is_finite() || !lcb.is_finite();
+    let found = gain.iter().zip(lcb).position(wrong);
+    found.map_or(Ok(()), |pair| {
+        let (entry, action) = place(pair);
+        Err(BackendError::NotFinite {
+            entry,
+            action,
+            gain: gain[pair],
+            lcb: lcb[pair],
+        })
+    })
+}
+
+/// Copies numbers that lie entry by entry into rows by action, each `apart` long.
 pub fn transpose(by_entry: &[f64], actions: usize, apart: usize, by_action: &mut [f64]) {
     for (action, row) in by_action.chunks_mut(apart).take(actions).enumerate() {
         let numbers = by_entry.iter().skip(action).step_by(actions);
@@ -65,13 +76,13 @@ pub fn transpose(by_entry: &[f64], actions: usize, apart: usize, by_action: &mut
     }
 }
 
-/// Whether the sum of all gain * lcb is finite, in one pass as fast as memory: it is not where any of the numbers is not.
+/// Whether the sum of all gain * lcb is finite, which needs all of them to be finite; in one pass, as fast as memory.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq",
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-pub(super) fn products_are_finite(gain: &[f64], lcb: &[f64]) -> bool {
+fn products_are_finite(gain: &[f64], lcb: &[f64]) -> bool {
     const LANES: usize = 16;
     let (gains, lcbs) = (gain.chunks_exact(LANES), lcb.chunks_exact(LANES));
     let rest = gains.remainder().iter().zip(lcbs.remainder());
@@ -91,7 +102,7 @@ pub(super) fn products_are_finite(gain: &[f64], lcb: &[f64]) -> bool {
 /// Entries whose bounds one task evaluates.
 const BULK_CHUNK: usize = 512;
 
-/// What a backend needs of a fitted oracle.
+/// A fitted oracle as a backend needs it.
 pub trait BoundSource: std::fmt::Debug + Send + Sync {
     /// (ucb * r, lcb) of neighbouring entries of one of the sample's ranges ([`ContextSample::ranges`]), the actions of
     /// an entry together.
@@ -149,7 +160,7 @@ pub trait BoundSource: std::fmt::Debug + Send + Sync {
         });
     }
 
-    /// The fitted parameters, where bounds are a simple function of them that an adapter can evaluate.
+    /// The fitted parameters, where an adapter can evaluate bounds from them.
     fn parameters(&self) -> Option<BoundParameters>;
 }
 
@@ -217,7 +228,7 @@ impl BoundParameters {
 pub struct Problem<'a> {
     /// Contexts, weights and costs.
     pub sample: &'a ContextSample,
-    /// ucb * r and lcb. They must be finite numbers ([`Coefficients::check`]): solvers are too quick to look.
+    /// ucb * r and lcb. They must be finite ([`Coefficients::check`]): solvers do not check.
     pub coefficients: &'a Coefficients,
     /// Largest budget of the table.
     pub budget_max: u32,
@@ -225,7 +236,20 @@ pub struct Problem<'a> {
     pub cap: Option<f64>,
 }
 
+static NO_COEFFICIENTS: Coefficients = Coefficients {
+    gain: Vec::new(),
+    lcb: Vec::new(),
+};
+
 impl Problem<'_> {
+    /// The largest budget that can be spent from step `h` (0-based) on: larger ones have its value.
+    pub(super) fn reach(&self, h: usize) -> usize {
+        let costs = self.sample.distinct_costs();
+        let cost_max = u64::from(costs.iter().copied().max().unwrap_or(0));
+        let remaining = (self.sample.horizon() - h) as u64;
+        (cost_max * remaining).min(u64::from(self.budget_max)) as usize
+    }
+
     /// Number of candidates (h, budget, context, action), the unit of work.
     pub fn candidates(&self) -> u64 {
         let contexts: usize = (0..self.sample.horizon())
@@ -235,7 +259,7 @@ impl Problem<'_> {
     }
 }
 
-/// A plan that is asked for: a problem whose bounds a fitted oracle still has to evaluate, wherever the backend likes.
+/// A problem whose bounds a fitted oracle has yet to evaluate, wherever the backend likes.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanRequest<'a> {
     /// Contexts, weights and costs.
@@ -248,14 +272,14 @@ pub struct PlanRequest<'a> {
     pub reward_max: f64,
 }
 
-impl PlanRequest<'_> {
+impl<'a> PlanRequest<'a> {
     /// What rewards are divided by on an adapter.
     #[cfg(feature = "gpu")]
     pub(super) fn reward_scale(&self) -> f64 {
         self.reward_max.max(f64::MIN_POSITIVE)
     }
 
-    /// Whether its bounds are parameters that are known to be finite numbers.
+    /// Whether its bounds are parameters, all of them finite.
     pub(super) fn has_finite_bounds(&self) -> bool {
         match self.source.parameters() {
             Some(BoundParameters::Armed { bounds, .. }) => {
@@ -265,8 +289,7 @@ impl PlanRequest<'_> {
         }
     }
 
-    /// Refuses bounds that are not finite numbers: looks at the parameters where they are the bounds themselves, else at
-    /// the bounds.
+    /// Refuses non-finite bounds: checks the parameters where they are the bounds themselves, else the coefficients.
     fn check(&self, coefficients: &Coefficients) -> Result<(), BackendError> {
         if self.has_finite_bounds() {
             return Ok(());
@@ -283,36 +306,36 @@ impl PlanRequest<'_> {
             cap: Some(self.reward_max),
         }
     }
+
+    /// The problem without coefficients: its size and shape.
+    pub(super) fn without_bounds(&self) -> Problem<'a> {
+        Problem {
+            sample: self.sample,
+            coefficients: &NO_COEFFICIENTS,
+            budget_max: self.budget_max,
+            cap: Some(self.reward_max),
+        }
+    }
 }
 
-/// Evaluates the bounds of all requests on the CPU, in parallel; `coefficients` may hold those of earlier ones, because
-/// fresh memory costs more than filling it. What an oracle says is checked here, where it comes in.
+/// Evaluates the bounds of all requests on the CPU, in parallel, and checks them; with `shared_only` those of the shared
+/// contexts alone. `coefficients` is reused: allocating costs more than filling.
 pub(super) fn evaluate_bounds(
     requests: &[PlanRequest],
+    shared_only: bool,
     coefficients: &mut Vec<Coefficients>,
 ) -> Result<(), BackendError> {
     coefficients.resize_with(requests.len(), Coefficients::default);
     let fills = requests.par_iter().zip(coefficients);
     fills.try_for_each(|(request, into)| {
-        request.source.fill(request.sample, into);
-        request.check(into)
-    })
-}
-
-/// The same for the shared contexts of the samples alone: the single ones are left to who uses them.
-pub(super) fn evaluate_shared_bounds(
-    requests: &[PlanRequest],
-    coefficients: &mut Vec<Coefficients>,
-) -> Result<(), BackendError> {
-    coefficients.resize_with(requests.len(), Coefficients::default);
-    let fills = requests.par_iter().zip(coefficients);
-    fills.try_for_each(|(request, into)| {
-        let shared = request.sample.shared();
-        into.resize(shared * request.sample.actions());
-        let (gain, lcb) = (&mut into.gain, &mut into.lcb);
-        request
-            .source
-            .fill_range(request.sample, 0..shared, gain, lcb);
+        let PlanRequest { sample, source, .. } = *request;
+        if shared_only {
+            let shared = 0..sample.shared();
+            into.resize(shared.end * sample.actions());
+            source.fill_range(sample, shared, &mut into.gain, &mut into.lcb);
+        } else {
+            source.fill(sample, into);
+        }
         request.check(into)
     })
 }

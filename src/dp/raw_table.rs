@@ -1,5 +1,5 @@
-//! A value table as a backend has computed it: nothing checked, nothing smoothed. [`super::ValueTable::checked`] makes a
-//! table of it that plans may rest on.
+//! A value table as a backend computed it, neither checked nor smoothed. [`super::ValueTable::checked`] makes it a table for
+//! plans.
 
 /// The numbers a table was computed in, and so what rounding may have done to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,12 +69,12 @@ impl RawTable {
         &mut self.values[h * self.width..(h + 1) * self.width]
     }
 
-    /// What rounding may have done to a value with budget `b`, against its neighbours.
+    /// How far rounding may have moved a value with budget `b` against its neighbours.
     pub fn rounding(&self, b: usize) -> f64 {
         self.precision.tolerance() * self.reward * b.min(self.horizon()) as f64
     }
 
-    /// What it was computed in.
+    /// The numbers it was computed in.
     pub fn precision(&self) -> Precision {
         self.precision
     }

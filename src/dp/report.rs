@@ -1,8 +1,8 @@
-//! What did the work, as plain data for whoever writes it down.
+//! Which backend did the work, as plain data for run.json.
 
 use serde::{Deserialize, Serialize};
 
-/// What did the work.
+/// Which backend did the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// `cpu` or `gpu`.
@@ -17,11 +17,11 @@ pub struct Report {
     pub driver: Option<String>,
     /// What was moved to and from it.
     pub traffic: Option<Traffic>,
-    /// Why bounds were evaluated on the CPU and moved to it as tables, at the last plan where they were.
+    /// Why bounds were evaluated on the CPU and uploaded as tables, at the last plan where they were.
     pub bounds_on_cpu: Option<String>,
 }
 
-/// What has been moved to and from an adapter, and launched there.
+/// Dispatches on an adapter and bytes moved to and from it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Dispatches.

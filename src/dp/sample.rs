@@ -2,13 +2,13 @@
 //!
 //! There are two kinds. *Shared* contexts, those of a finite law or with weights of their own, may serve many steps: each
 //! is stored once, with its rewards and costs, and every step holds a list of (entry, weight). *Single* contexts arrived
-//! once, in one row: their features lie packed by step, in the order of arrival, and nothing else is stored, because
-//! without a table of types rewards and costs follow from the action and theta. Entries number both, the shared contexts
-//! first, then the single ones step by step; the numbers of single contexts move when the sample grows. No-arrival
-//! contexts add nothing but waiting: they only count in `total`.
+//! once, in one row: only their features are stored, packed by step in the order of arrival, because without a table of
+//! types rewards and costs follow from the action and theta. Entries number both kinds: shared contexts first, then single
+//! ones step by step, whose numbers change when the sample grows. A step without an arrival only counts in `total`.
 
 mod of_arrays;
 mod rewards_and_costs;
+mod thetas;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +19,7 @@ use super::{RowEntry, StepContexts, WeightedEntries};
 use crate::task::{Context, ContextRows, Task};
 
 pub use of_arrays::{ArrayList, SampleArrays};
+pub(in crate::dp) use thetas::SortedThetas;
 
 /// Weighted contexts per step, in flat arrays. It only grows.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct ContextSample {
     largest_reward: f64,
     distinct_costs: Vec<u32>,
     bids: Vec<f64>,
+    /// Of an auction, list by list.
+    thetas: Option<Vec<SortedThetas>>,
     unit_cost: bool,
     /// The shared contexts that arrived in rows, and the step of every arrival, marked where its context is single.
     arrivals: Vec<RowEntry>,
@@ -46,7 +49,7 @@ pub struct ContextSample {
 /// Marks the step of a single context.
 const SINGLE: u32 = 1 << 31;
 
-/// Numbers samples, so that a backend can keep what it knows of one.
+/// Numbers samples, so that a backend can recognise one.
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 impl ContextSample {
@@ -60,13 +63,13 @@ impl ContextSample {
         sample
     }
 
-    /// The same with entries numbered in the order of their first arrival, for who keeps numbers while it grows.
-    pub fn in_order(task: &Task, split_by_step: bool) -> Self {
+    /// The same with entries numbered in the order of their first arrival, so that numbers stay when the sample grows.
+    pub(crate) fn in_order(task: &Task, split_by_step: bool) -> Self {
         let horizon = task.horizon();
         let application = task.application();
         let bids = application.action_values().iter();
         let bids = bids.filter(|_| application.is_auction());
-        Self {
+        let mut sample = Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             actions: task.actions(),
             dimension: task.dimension(),
@@ -78,18 +81,31 @@ impl ContextSample {
             largest_reward: 0.0,
             distinct_costs: Vec::new(),
             bids: bids.copied().collect(),
+            thetas: None,
             unit_cost: application.cost_max() == 1,
             arrivals: Vec::new(),
             arrival_steps: Vec::new(),
             row_ends: Vec::new(),
             weighted: 0,
             total: 0.0,
-        }
+        };
+        sample.clear_thetas();
+        sample
     }
 
-    /// A sample of contexts with weights of their own that sum to `total` at each step, still without contexts. Step h has
-    /// the contexts of step `alike[h]`, the first of those with the same law.
-    pub fn of_weights(task: &Task, split_by_step: bool, total: f64, alike: &[usize]) -> Self {
+    fn clear_thetas(&mut self) {
+        let smallest = self.bids.iter().copied().reduce(f64::min);
+        self.thetas = smallest.map(|bid| vec![SortedThetas::new(bid); self.lists.len()]);
+    }
+
+    /// An empty sample for contexts whose weights sum to `total` at each step. Step h has the contexts of step `alike[h]`,
+    /// the first with the same law.
+    pub(crate) fn of_weights(
+        task: &Task,
+        split_by_step: bool,
+        total: f64,
+        alike: &[usize],
+    ) -> Self {
         let mut sample = Self::in_order(task, split_by_step);
         sample.lists.clear();
         sample.total = total;
@@ -101,6 +117,7 @@ impl ContextSample {
                 sample.list_of_step[step] = sample.list_of_step[first];
             }
         }
+        sample.clear_thetas();
         sample
     }
 
@@ -114,6 +131,7 @@ impl ContextSample {
             self.add_shared(task, &context, weight);
             self.weighted += 1;
         }
+        self.count_up();
     }
 
     /// Rows from a file or drawn from the law.
@@ -123,20 +141,26 @@ impl ContextSample {
         sample
     }
 
-    /// Appends rows; features that are of the task's known types are merged.
-    pub fn append_rows(&mut self, task: &Task, rows: &ContextRows) {
+    /// Appends rows; contexts of the task's known types are merged.
+    pub(crate) fn append_rows(&mut self, task: &Task, rows: &ContextRows) {
         for row in 0..rows.len() {
             let steps = 0..rows.horizon();
             let contexts = steps.filter_map(|step| {
                 let features = rows.get(row, step)?;
                 Some(task.context(step, features))
             });
-            self.append(task, contexts);
+            self.append_row(task, contexts);
         }
+        self.count_up();
     }
 
     /// Appends one row: the contexts that arrived in one episode.
     pub fn append<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
+        self.append_row(task, contexts);
+        self.count_up();
+    }
+
+    fn append_row<'c>(&mut self, task: &Task, contexts: impl Iterator<Item = Context<'c>>) {
         for context in contexts {
             let step = context.step as u32;
             match &mut self.singles {
@@ -144,9 +168,10 @@ impl ContextSample {
                     singles.features[context.step].extend_from_slice(context.features);
                     include(&mut self.largest_features, context.features);
                     let theta = self.bids.first().map_or(0.0, |_| context.features[0]);
-                    for reward in &singles.rewards {
-                        self.largest_reward = self.largest_reward.max(theta + reward);
+                    if let Some(thetas) = &mut self.thetas {
+                        thetas[self.list_of_step[context.step]].insert(theta, 1.0);
                     }
+                    self.largest_reward = self.largest_reward.max(theta + singles.largest_reward);
                     self.arrival_steps.push(step | SINGLE);
                 }
                 _ => {
@@ -156,11 +181,17 @@ impl ContextSample {
                 }
             }
         }
+        self.row_ends.push(self.arrival_steps.len());
+        self.total += 1.0;
+    }
+
+    /// Brings up to date what is derived from the contexts.
+    fn count_up(&mut self) {
         if let Some(singles) = &mut self.singles {
             singles.count(self.dimension);
         }
-        self.row_ends.push(self.arrival_steps.len());
-        self.total += 1.0;
+        let thetas = self.thetas.iter_mut().flatten();
+        thetas.for_each(SortedThetas::add_up);
     }
 
     /// Adds weight to a shared context, new or known, in the list of its step; returns its entry.
@@ -173,6 +204,9 @@ impl ContextSample {
         }
         let list = self.list_of_step[context.step];
         self.lists[list].add(entry, weight, context.point.is_some());
+        if let Some(thetas) = &mut self.thetas {
+            thetas[list].insert(context.features[0], weight);
+        }
         entry
     }
 
@@ -181,8 +215,8 @@ impl ContextSample {
         self.id
     }
 
-    /// Whether the sample is made of appended rows, and not of a law's probabilities.
-    pub fn is_made_of_rows(&self) -> bool {
+    /// Whether the sample consists of appended rows, not of a law's probabilities.
+    pub(crate) fn is_made_of_rows(&self) -> bool {
         self.weighted == 0 && self.row_ends.len() as f64 == self.total
     }
 
@@ -218,7 +252,7 @@ impl ContextSample {
         })
     }
 
-    /// The entry of a context, where it is a point of a finite law that the sample has met.
+    /// The entry of a context that is a point of a finite law and in the sample.
     pub fn find(&self, context: &Context) -> Option<usize> {
         self.shared.find(context)
     }
@@ -233,7 +267,7 @@ impl ContextSample {
         self.shared.len()
     }
 
-    /// Whether there is no entry (nobody has arrived yet).
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -305,12 +339,17 @@ impl ContextSample {
         (!self.bids.is_empty()).then_some(&self.bids)
     }
 
+    /// The private values of an auction, sorted, list by list.
+    pub(in crate::dp) fn thetas(&self) -> Option<&[SortedThetas]> {
+        self.thetas.as_deref()
+    }
+
     /// Whether every action costs 1.
-    pub fn has_unit_cost(&self) -> bool {
+    pub(crate) fn has_unit_cost(&self) -> bool {
         self.unit_cost
     }
 
-    /// The single contexts, where an entry is one: its list, and its place there.
+    /// The list of a single context and its place there; `None` for a shared one.
     fn place(&self, entry: usize) -> Option<(&SingleContexts, usize, usize)> {
         let number = entry.checked_sub(self.shared.len())?;
         let singles = self.singles.as_ref()?;
@@ -332,7 +371,7 @@ impl ContextSample {
     }
 
     /// The features of neighbouring entries, entry by entry; they must be of one of [`ContextSample::ranges`].
-    pub fn features_of(&self, entries: Range<usize>) -> &[f64] {
+    pub(crate) fn features_of(&self, entries: Range<usize>) -> &[f64] {
         if entries.is_empty() {
             return &[];
         }
@@ -346,12 +385,12 @@ impl ContextSample {
     }
 
     /// The largest magnitude of each feature so far.
-    pub fn largest_features(&self) -> &[f64] {
+    pub(crate) fn largest_features(&self) -> &[f64] {
         &self.largest_features
     }
 
     /// The largest reward so far, 0 where none is positive.
-    pub fn largest_reward(&self) -> f64 {
+    pub(crate) fn largest_reward(&self) -> f64 {
         self.largest_reward
     }
 }

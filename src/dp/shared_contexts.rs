@@ -1,5 +1,5 @@
-//! Contexts that may serve many steps: points of a finite law, merged wherever they are met again, and contexts with
-//! weights of their own. Each is stored once, as an entry with its rewards and costs in flat arrays.
+//! Contexts that may serve many steps: points of a finite law, merged when they appear again, and contexts with weights of
+//! their own. Each is stored once, as an entry with its rewards and costs in flat arrays.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(super) struct SharedContexts {
 }
 
 impl SharedContexts {
-    /// None yet. With `split_by_step` a context seen at two steps is two entries.
+    /// No contexts yet. With `split_by_step` a context seen at two steps is two entries.
     pub fn new(split_by_step: bool) -> Self {
         Self {
             split_by_step,
@@ -56,12 +56,12 @@ impl SharedContexts {
         self.steps.len()
     }
 
-    /// What a point is known by.
+    /// The key of a point.
     fn key(&self, point: u32, step: usize) -> (u32, u32) {
         (point, if self.split_by_step { step as u32 } else { 0 })
     }
 
-    /// The entry of a context that is a point and has been met.
+    /// The entry of a context that is a point and has been added.
     pub fn find(&self, context: &Context) -> Option<usize> {
         let key = self.key(context.point?, context.step);
         self.entry_of.get(&key).map(|entry| *entry as usize)
@@ -106,7 +106,7 @@ impl SharedContexts {
     }
 }
 
-/// The row of a cost among the distinct ones, where it is added if it is new.
+/// The row of a cost among the distinct ones; a new cost is added.
 pub(super) fn cost_row(distinct_costs: &mut Vec<u32>, cost: u32) -> u32 {
     let known = distinct_costs.iter().position(|c| *c == cost);
     known.unwrap_or_else(|| {

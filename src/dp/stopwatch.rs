@@ -1,10 +1,10 @@
-//! Wall time, where there is a clock. WebAssembly has none of its own: there everything takes no time.
+//! Wall time. WebAssembly has no clock: there all times are zero.
 
 use std::time::Duration;
 #[cfg(not(target_family = "wasm"))]
 use std::time::Instant;
 
-/// A moment from which time is taken.
+/// A start time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stopwatch {
     #[cfg(not(target_family = "wasm"))]
@@ -12,7 +12,7 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Now.
+    /// Starts now.
     pub fn start() -> Self {
         Self {
             #[cfg(not(target_family = "wasm"))]
@@ -20,7 +20,7 @@ impl Stopwatch {
         }
     }
 
-    /// The time since.
+    /// The time since the start.
     pub fn elapsed(&self) -> Duration {
         #[cfg(not(target_family = "wasm"))]
         return self.start.elapsed();

@@ -1,5 +1,5 @@
-//! The value-to-go table `u_hat[h][b]`, h in 1..=H+1, b in 0..=budget_max (0-based h inside), and the one way a backend's
-//! numbers become one.
+//! The value-to-go table `u_hat[h][b]`, h in 1..=H+1, b in 0..=budget_max (0-based h inside), and the check that turns a
+//! backend's numbers into one.
 
 use thiserror::Error;
 
@@ -70,9 +70,9 @@ impl ValueTable {
         }
     }
 
-    /// A table of values that are known already, row by row from step 1 on, zeros after the last step included; `None`
-    /// where their number is wrong or one of them is no number.
-    pub fn from_values(horizon: usize, budget_max: u32, values: Vec<f64>) -> Option<Self> {
+    /// A table of known values, row by row from step 1 on, with the zeros after the last step; `None` where their number is
+    /// wrong or one of them is not finite.
+    pub(crate) fn from_values(horizon: usize, budget_max: u32, values: Vec<f64>) -> Option<Self> {
         let width = budget_max as usize + 1;
         let whole = values.len() == (horizon + 1) * width && values.iter().all(|x| x.is_finite());
         whole.then_some(Self {
@@ -82,8 +82,8 @@ impl ValueTable {
         })
     }
 
-    /// The table of a backend's numbers, where they can be a table: finite, and neither negative nor falling in b by more
-    /// than [`RawTable::rounding`]. What lies within is smoothed out, so that values never fall.
+    /// Checks a backend's numbers: finite, and neither negative nor falling in b by more than [`RawTable::rounding`].
+    /// Smaller falls are smoothed, so that values never fall.
     pub fn checked(mut raw: RawTable) -> Result<Self, TableError> {
         let (horizon, width) = (raw.horizon(), raw.width);
         for h in 0..horizon {
@@ -136,7 +136,7 @@ impl ValueTable {
     }
 }
 
-/// Whether a row needs no second look: finite, from 0 or more on, and rising. Written so that it is one pass over vectors.
+/// Whether a row needs no repair: finite, not negative and never falling. Written for vector instructions.
 fn is_sound(row: &[f64]) -> bool {
     let rises = row
         .iter()
@@ -183,7 +183,7 @@ mod tests {
 
     /// Two steps, r_max = 1: at budget 2 the tolerance is that of two units.
     #[test]
-    fn what_rounding_explains_is_smoothed_and_all_else_is_an_error() {
+    fn falls_within_rounding_are_smoothed_and_others_are_errors() {
         for precision in [Precision::F64, Precision::F32] {
             let allowed = 2.0 * precision.tolerance();
             let below = 1.0 - 0.9 * allowed;
@@ -203,7 +203,7 @@ mod tests {
                 ),
                 "{found:?}"
             );
-            // A slow fall is one all the same: values are held against the largest so far.
+            // A slow fall is an error too: values are compared with the largest so far.
             let falling = [0.0, 1.0, below, 1.0 - 1.8 * allowed];
             assert!(table(precision, &falling).is_err());
             let found = table(precision, &[0.0, 0.0, -1.1 * allowed]);

@@ -1,8 +1,8 @@
 //! Timing, by which [`super::Auto`] chooses between two backends.
 //!
-//! The rule: both solve two problems of the same shape and different size before the study starts; a straight line,
-//! seconds = overhead + candidates / rate, is drawn through the two times of each; a batch goes to the backend whose line
-//! is lower. Nothing is guessed from names.
+//! Before the study starts both solve two problems of the same shape and different size. A straight line,
+//! seconds = overhead + candidates / rate, goes through the two times of each, and a batch goes to the backend whose line
+//! is lower.
 
 use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Coefficients, ContextSample, Problem};

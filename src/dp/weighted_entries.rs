@@ -14,7 +14,7 @@ pub struct WeightedEntries {
 }
 
 impl WeightedEntries {
-    /// Neighbouring entries that are all different, with their weights.
+    /// Neighbouring distinct entries with their weights.
     pub(super) fn of_weights(entries: Range<u32>, weights: Vec<f64>) -> Self {
         Self {
             entries: entries.collect(),
@@ -23,7 +23,7 @@ impl WeightedEntries {
         }
     }
 
-    /// Adds weight to an entry, in a new place or its old one.
+    /// Adds weight to an entry, which is new unless it may repeat.
     pub(super) fn add(&mut self, entry: u32, weight: f64, may_repeat: bool) {
         let next = self.entries.len() as u32;
         if may_repeat {
@@ -59,7 +59,7 @@ impl StepContexts<'_> {
         self.shared.entries.len() + self.singles.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no contexts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

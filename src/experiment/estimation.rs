@@ -103,7 +103,7 @@ pub fn study_estimates(
             let number = (place * repeats + repeat) as u64;
             let mut stream = streams.of(number, Purpose::InitialRows);
             let drawn = world.contexts().draw_rows(&mut stream, rows);
-            let optimum = Optimum::from_rows(world, &drawn, backend)?;
+            let optimum = Optimum::from_rows(world, drawn, backend)?;
             estimates.push(optimum.table.start(budget));
             let error = optimum
                 .estimate

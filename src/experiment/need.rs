@@ -61,25 +61,23 @@ fn replication_memory(study: &Study, policy: &NamedPolicy) -> u64 {
         .saturating_add(actions)
 }
 
-/// Steps of rows that are turned at once where an optimum is estimated, as a share of the rows' own size at the most.
-const TURNED: u64 = 16;
-
 /// About the bytes that computing an optimum takes, from so many rows or, with none, from a finite law.
 pub fn optimum_memory(world: &World, rows: usize) -> u64 {
     let task = world.task();
     let horizon = task.horizon() as u64;
     let table = (horizon + 1) * (u64::from(task.budget_max()) + 1) * NUMBER;
     let features = task.dimension() as u64 * NUMBER;
-    // Of each context of a finite law features, rewards, bounds and a place in a list; of rows their contexts, and those
-    // of a few steps once more.
+    // Of each context of a finite law features, rewards, bounds and a place in a list; of rows their contexts with their
+    // steps, and those of 2 groups out of 64 once more with bounds and edges.
     let law = match task.is_finite() {
         true => task.support().len() as u64,
         false => 0,
     };
     let per_context = features + 60 + task.actions() as u64 * 28;
-    let arrivals = (rows as u64).saturating_mul(horizon + TURNED.min(horizon));
+    let arrivals = (rows as u64).saturating_mul(horizon);
+    let in_groups = (features + 10 + task.actions() as u64 * 32) * 2 / 64;
     let parts = [
-        arrivals.saturating_mul(features + 1),
+        arrivals.saturating_mul(features + 5 + in_groups),
         law.saturating_mul(per_context),
         2 * table,
     ];

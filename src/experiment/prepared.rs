@@ -8,8 +8,8 @@ use super::need::wave_size;
 use super::wave::{Wave, WaveState};
 use super::{Environment, OfferSurvey, Outcome, Phases, PolicyOutcome, Purpose, Record};
 use super::{RunError, Shard, Sink, Streams, Study, Tally, Yardstick};
-use crate::dp::cpu::Dense;
-use crate::dp::{Backend, BackendError, ContextSample};
+use crate::dp::cpu::{Cpu, Strategy};
+use crate::dp::{Backend, BackendError, ContextSample, Precision};
 use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Truth};
 use crate::policy::{Policy, Setting, Start};
@@ -211,11 +211,11 @@ impl<'s> Prepared<'s> {
 
 fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError> {
     // The yardstick of every regret is always the 64-bit reference.
-    let mut reference = Dense;
+    let mut reference = Cpu::new(Some(Strategy::Dense), Precision::F64);
     if let Some(optimum) = Optimum::exact(&study.world, &mut reference)? {
         return Ok(optimum);
     }
-    Optimum::from_rows(&study.world, &law_rows(study, streams), &mut reference)
+    Optimum::from_rows(&study.world, law_rows(study, streams), &mut reference)
 }
 
 /// Rows that stand for a continuous law.

@@ -1,4 +1,4 @@
-//! Where buying stops, and what that leaves a context to play.
+//! Where buying stops, and what a context then plays.
 
 use std::cmp::Ordering;
 
@@ -6,8 +6,8 @@ use rand::{Rng, RngExt};
 
 use super::Hull;
 
-/// Where buying stops: edges with a larger slope are bought, and of those with this slope the ones of earlier entries; of
-/// the edge of `entry` itself only a share.
+/// Where buying stops: steeper edges are bought, and edges of the same slope of earlier entries; of the edge of `entry` only
+/// a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {
     /// Reward per cost of the last edge, the price of the budget.
@@ -23,9 +23,9 @@ pub struct Cut {
 pub struct Mix {
     /// The cheaper action.
     pub lower: usize,
-    /// The dearer action; the same where nothing is randomised.
+    /// The more expensive action; the same as `lower` where nothing is randomised.
     pub upper: usize,
-    /// Probability of the dearer action.
+    /// Probability of `upper`.
     pub share: f64,
 }
 
@@ -39,7 +39,7 @@ impl Mix {
         }
     }
 
-    /// Draws an action; uses the stream only where there is something to draw.
+    /// Draws an action; uses the stream only if the two differ.
     pub fn draw(&self, rng: &mut impl Rng) -> usize {
         if self.upper != self.lower && rng.random::<f64>() < self.share {
             self.upper

@@ -2,7 +2,7 @@
 
 /// A corner of the hull and the edge that leads to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Corner {
+pub struct HullCorner {
     /// The action whose point it is; 0 is the null action.
     pub action: usize,
     /// Expected cost of the action.
@@ -16,19 +16,19 @@ pub struct Corner {
 /// The hull of the null action's point (0, 0) and the points of the other actions that earn something.
 #[derive(Debug, Clone, Default)]
 pub struct Hull {
-    corners: Vec<Corner>,
-    points: Vec<Corner>,
+    corners: Vec<HullCorner>,
+    points: Vec<HullCorner>,
 }
 
 impl Hull {
-    /// Makes this the hull of the (cost, reward) of actions 1, 2, ...; room is reused.
+    /// Replaces the hull by that of the (cost, reward) of actions 1, 2, ...; reuses memory.
     ///
     /// Slopes are compared as they are stored, so that they fall strictly from corner to corner.
     pub fn set(&mut self, points: impl Iterator<Item = (f64, f64)>) {
         self.points.clear();
         let earning = (1..).zip(points).filter(|(_, (c, r))| *c > 0.0 && *r > 0.0);
         self.points
-            .extend(earning.map(|(action, (cost, reward))| Corner {
+            .extend(earning.map(|(action, (cost, reward))| HullCorner {
                 action,
                 cost,
                 reward,
@@ -40,7 +40,7 @@ impl Hull {
             x.cost.total_cmp(&y.cost).then(by_reward)
         });
         self.corners.clear();
-        self.corners.push(Corner {
+        self.corners.push(HullCorner {
             action: 0,
             cost: 0.0,
             reward: 0.0,
@@ -53,7 +53,7 @@ impl Hull {
                 }
                 let slope = slope_between(last.cost, last.reward, point.cost, point.reward);
                 if slope < last.slope {
-                    self.corners.push(Corner { slope, ..*point });
+                    self.corners.push(HullCorner { slope, ..*point });
                     break;
                 }
                 self.corners.pop();
@@ -62,7 +62,7 @@ impl Hull {
     }
 
     /// Corners by rising cost and falling slope; the first is the null action.
-    pub fn corners(&self) -> &[Corner] {
+    pub fn corners(&self) -> &[HullCorner] {
         &self.corners
     }
 
@@ -77,13 +77,13 @@ impl Hull {
 /// Reward per cost along the edge between two points, either way round.
 #[inline(always)]
 pub(super) fn slope_between(cost: f64, reward: f64, other_cost: f64, other_reward: f64) -> f64 {
-    tidy((other_reward - reward) / (other_cost - cost))
+    rounded((other_reward - reward) / (other_cost - cost))
 }
 
-/// Rounds to 43 binary digits, so that slopes that are equal but for rounding are equal: with prices, say, every first
-/// edge has the slope of a price.
+/// Rounds to 43 binary digits, so that slopes that differ only by rounding become equal: with prices, for example, every
+/// first edge has the slope of a price.
 #[inline(always)]
-fn tidy(slope: f64) -> f64 {
+fn rounded(slope: f64) -> f64 {
     const DROPPED: u64 = 1 << 10;
     f64::from_bits((slope.to_bits().wrapping_add(DROPPED / 2)) & !(DROPPED - 1))
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_does_not_tell_equal_slopes_apart() {
+    fn slopes_that_differ_only_by_rounding_are_equal() {
         let mut hull = Hull::default();
         for i in 1..1000 {
             let rho = f64::from(i) / 1001.0;

@@ -5,9 +5,9 @@
 //! max  sum_s w_s sum_a reward(s, a) x(s, a)   subject to   sum_s w_s sum_a cost(s, a) x(s, a) <= budget,  x(s, .) a mixture
 //! ```
 //!
-//! With a single constraint the program is a fractional knapsack: each context offers the increments of the upper
-//! concave hull of its points (cost, reward), the null action at (0, 0), and increments are bought in falling order of
-//! reward per cost until the budget is spent. That is exact; only the context of the last increment is randomised.
+//! With a single constraint the program is a fractional knapsack: each context has the edges of the upper concave hull of
+//! its points (cost, reward), the null action at (0, 0), and edges are bought in falling order of reward per cost until the
+//! budget is spent. This is exact; only the context of the last edge is randomised.
 
 mod cut;
 mod hull;
@@ -16,7 +16,8 @@ mod program;
 mod rows;
 
 pub use cut::{Cut, Mix};
-pub use hull::{Corner, Hull};
-pub use plan::{FluidPlan, fluid_bounds};
+pub use hull::{Hull, HullCorner};
+pub use plan::FluidPlan;
+pub(crate) use plan::fluid_bounds;
 pub use program::{Program, mix};
-pub use rows::fluid_bounds_of_rows;
+pub(crate) use rows::{EdgeBuckets, arriving_edges};

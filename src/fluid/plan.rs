@@ -8,10 +8,13 @@ use crate::dp::{BoundSource, Coefficients, ContextSample};
 use crate::oracle::{Known, Truth};
 use crate::task::{Context, Task};
 
-/// Edges of all entries, steepest first; `coefficients` must hold rho r and rho of the sample's pairs.
-fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
+/// Visits the edges of all entries; `coefficients` must hold rho r and rho of the sample's pairs.
+pub(super) fn for_each_edge(
+    sample: &ContextSample,
+    coefficients: &Coefficients,
+    mut visit: impl FnMut(Edge),
+) {
     let actions = sample.actions();
-    let mut edges = Vec::new();
     let mut hull = Hull::default();
     for entry in 0..sample.len() {
         hull.set((1..=actions).map(|a| {
@@ -19,19 +22,23 @@ fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge
             let cost = coefficients.lcb[pair] * f64::from(sample.cost(entry, a));
             (cost, coefficients.gain[pair])
         }));
-        edges.extend(
-            hull.edges()
-                .map(|(slope, cost)| Edge { slope, entry, cost }),
-        );
+        let edges = hull.edges();
+        edges.for_each(|(slope, cost)| visit(Edge { slope, entry, cost }));
     }
+}
+
+/// Edges of all entries, steepest first.
+fn sorted_edges(sample: &ContextSample, coefficients: &Coefficients) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    for_each_edge(sample, coefficients, |edge| edges.push(edge));
     edges.sort_by(Edge::order);
     edges
 }
 
-/// Adds the expected arrivals of a step to those of each entry.
-fn add_arrivals(sample: &ContextSample, step: usize, arrivals: &mut [f64]) {
+/// Adds the arrivals of a step to those of each entry: weights divided by `total`.
+pub(super) fn add_arrivals(sample: &ContextSample, step: usize, total: f64, arrivals: &mut [f64]) {
     for (entry, weight) in sample.step(step).iter() {
-        arrivals[entry] += weight / sample.total();
+        arrivals[entry] += weight / total;
     }
 }
 
@@ -60,14 +67,15 @@ fn buy_all(edges: &[Edge], arrivals: &[f64], budget_max: u32) -> Vec<(f64, Cut)>
 }
 
 /// UB for budgets 0..=`budget_max`. `coefficients` must hold rho r and rho of the sample's pairs.
-pub fn fluid_bounds(
+pub(crate) fn fluid_bounds(
     sample: &ContextSample,
     coefficients: &Coefficients,
     budget_max: u32,
 ) -> Vec<f64> {
     let edges = sorted_edges(sample, coefficients);
     let mut arrivals = vec![0.0; sample.len()];
-    (0..sample.horizon()).for_each(|step| add_arrivals(sample, step, &mut arrivals));
+    (0..sample.horizon())
+        .for_each(|step| add_arrivals(sample, step, sample.total(), &mut arrivals));
     let all = buy_all(&edges, &arrivals, budget_max);
     all.into_iter().map(|(value, _)| value).collect()
 }
@@ -95,7 +103,7 @@ impl FluidPlan {
         let width = budget_max as usize + 1;
         let mut cuts = vec![Cut::EVERYTHING; horizon * width];
         for (step, row) in cuts.chunks_exact_mut(width).enumerate().rev() {
-            add_arrivals(&sample, step, &mut arrivals);
+            add_arrivals(&sample, step, sample.total(), &mut arrivals);
             for (cut, (_, found)) in row.iter_mut().zip(buy_all(&edges, &arrivals, budget_max)) {
                 *cut = found;
             }
@@ -109,7 +117,7 @@ impl FluidPlan {
         }
     }
 
-    /// What the solution of the program from step `from` (0-based) on with `budget` units plays in a context.
+    /// What a context plays in the solution of the program from step `from` (0-based) on with `budget` units.
     pub fn mix(&self, context: &Context, from: usize, budget: u32, hull: &mut Hull) -> Mix {
         let task = &self.task;
         hull.set((1..=task.actions()).map(|a| {

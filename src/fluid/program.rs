@@ -1,9 +1,9 @@
-//! What one context plays in a program's exact solution, without solving the program for all the others.
+//! What one context plays in a program's exact solution, without solving the program for the others.
 //!
-//! An edge is bought where the budget covers all edges before it. So one pass over the contexts per edge of the asked
-//! context is enough: what does each of them spend on edges that are steeper, or as steep and earlier in the order of
-//! equals? At a price s it takes the action that maximises reward - s cost; where two actions are equal but for rounding
-//! the slope between them is compared with s as [`Hull`] has it, and where three are, the hull itself is made.
+//! An edge is bought if the budget covers all edges before it. So one pass over the contexts per edge of the given context
+//! is enough: it sums what each of them spends on edges that are steeper, or as steep and earlier in the order of equals. At
+//! a price s a context takes the action that maximises reward - s cost. Where two actions differ only by rounding, the slope
+//! between them is compared with s as in [`Hull`]; where three do, the hull itself is computed.
 
 use super::hull::slope_between;
 use super::{Hull, Mix};
@@ -13,33 +13,29 @@ use super::{Hull, Mix};
 pub struct Program<'a> {
     /// Weight of each context.
     pub weights: &'a [f64],
-    /// For each action its expected costs, positive wherever the reward is, and rewards, at most 0 where the action may not
-    /// be taken; both by context.
+    /// For each action its expected costs, positive wherever the reward is, and rewards, at most 0 where the action is not
+    /// allowed; both by context.
     pub actions: Vec<(&'a [f64], &'a [f64])>,
     /// No expected reward is larger.
     pub reward_max: f64,
 }
 
-/// Contexts that are looked at together.
+/// Contexts per vector.
 const LANES: usize = 8;
 
-/// One number for each of them.
-type Lanes = [f64; LANES];
-
-/// Values are as good as equal where they differ by no more than this share of the largest reward: far more than rounding
-/// and the rounding of slopes make.
+/// Values are treated as equal where they differ by at most this share of the largest reward: far more than rounding.
 const CLOSE: f64 = 1e-11;
 
-/// An edge's place in the order of buying: steepest first; of equal slopes in an order of contexts that `shuffle` numbers.
-/// With prices, the first edge of every context is as steep as any other, and a fixed order would always serve the same.
+/// An edge's place in the order of buying: steepest first; of equal slopes in an order of contexts that `shuffle` chooses.
+/// With prices the first edges of all contexts are equally steep, and a fixed order would always serve the same contexts.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct EdgePlace {
     slope: f64,
     entry: usize,
     shuffle: u64,
 }
 
-impl Place {
+impl EdgePlace {
     /// Whether an edge of the same slope of another context comes before.
     #[inline(always)]
     fn comes_after(&self, entry: usize) -> bool {
@@ -80,8 +76,8 @@ pub fn mix(hull: &Hull, weight: f64, budget: f64, mut spent_before: impl FnMut(f
 }
 
 impl Program<'_> {
-    /// What a context of the program plays in the solution for a budget. Where solutions are not unique, every number
-    /// `shuffle` stands for one of them.
+    /// What a context of the program plays in the solution for a budget. Where solutions are not unique, `shuffle` selects
+    /// one.
     pub fn mix(&self, entry: usize, budget: f64, shuffle: u64) -> Mix {
         let mut hull = Hull::default();
         self.set_hull(entry, &mut hull);
@@ -90,10 +86,10 @@ impl Program<'_> {
         })
     }
 
-    /// What all contexts together spend on edges that come before the one of `entry` with this slope. Actions whose reward
-    /// per cost is lower everywhere may be left out.
-    pub fn spent_before(&self, slope: f64, entry: usize, shuffle: u64) -> f64 {
-        let place = Place {
+    /// What all contexts together spend on edges before the one of `entry` with this slope. Actions whose reward per cost is
+    /// lower everywhere may be left out.
+    pub(crate) fn spent_before(&self, slope: f64, entry: usize, shuffle: u64) -> f64 {
+        let place = EdgePlace {
             slope,
             entry,
             shuffle,
@@ -124,8 +120,8 @@ impl Program<'_> {
     }
 }
 
-/// What each of some contexts spends on edges that come before a place; says whether that is certain, which it is where at
-/// most two actions have values within `close` of the best.
+/// What each of [`LANES`] contexts spends on edges before a place. Returns whether that is certain: at most two actions have
+/// values within `close` of the best.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq",
     "x86_64+avx2",
@@ -134,11 +130,11 @@ impl Program<'_> {
 fn costs_before(
     actions: &[(&[f64], &[f64])],
     entry: usize,
-    place: Place,
+    place: EdgePlace,
     close: f64,
-    out: &mut Lanes,
+    out: &mut [f64; LANES],
 ) -> bool {
-    // The three largest values reward - price cost, and the actions of the first two; the null action to begin with.
+    // The three largest values reward - price cost, and the actions of the first two; at first the null action.
     let (mut first, mut first_cost, mut first_reward) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let mut second = [f64::NEG_INFINITY; LANES];
     let (mut second_cost, mut second_reward) = ([0.0; LANES], [0.0; LANES]);
@@ -171,7 +167,7 @@ fn costs_before(
         let slope = slope_between(cost, first_reward[i], other, second_reward[i]);
         let earlier = place.comes_after(entry + i);
         let bought = (slope > place.slope) | ((slope == place.slope) & earlier);
-        // Of two that are close the cheaper one is bought for certain, the dearer one where its edge comes before.
+        // Of two close actions the cheaper one is always bought, the other if its edge comes before.
         let two = first[i] - second[i] <= close;
         out[i] = pick(two & ((other > cost) == bought), other, cost);
     }
@@ -184,7 +180,7 @@ fn pick(chosen: bool, new: f64, old: f64) -> f64 {
 }
 
 /// What a context with this hull spends on edges that come before a place.
-fn cost_before(hull: &Hull, place: Place, entry: usize) -> f64 {
+fn cost_before(hull: &Hull, place: EdgePlace, entry: usize) -> f64 {
     let earlier = place.comes_after(entry);
     let before = |slope: f64| slope > place.slope || (slope == place.slope && earlier);
     let bought = hull.corners().iter().take_while(|c| before(c.slope));

@@ -38,6 +38,19 @@ impl ContextRows {
         }
     }
 
+    /// Takes the rows from number `row` on, and frees their memory here.
+    pub(crate) fn split_off(&mut self, row: usize) -> Self {
+        let index = row * self.horizon;
+        let rest = Self {
+            features: self.features.split_off(index * self.dimension),
+            arrived: self.arrived.split_off(index),
+            ..*self
+        };
+        self.features.shrink_to_fit();
+        self.arrived.shrink_to_fit();
+        rest
+    }
+
     /// Number of complete rows.
     pub fn len(&self) -> usize {
         self.arrived.len() / self.horizon

@@ -32,7 +32,7 @@ pub enum BudgetSpec {
 }
 
 impl BudgetSpec {
-    /// The largest budget that is asked for.
+    /// The largest budget asked for.
     pub fn largest(&self) -> u32 {
         match self {
             Self::Constant { value } => *value,
@@ -85,7 +85,7 @@ impl Budgets {
         self.spec.largest().min(self.limit)
     }
 
-    /// How many episodes the budgets reach for, where that is limited.
+    /// The number of episodes with a budget; `None` where it is unlimited.
     pub fn episodes(&self) -> Option<usize> {
         match &self.spec {
             BudgetSpec::Sequence { values } => Some(values.len()),

@@ -39,8 +39,8 @@ pub enum ConversionSpec {
         /// mu.
         weights: Vec<f64>,
     },
-    /// 1 / (1 + exp(-(intercept_a + weights_a.theta))), each action with its own: what a regression with terms by action,
-    /// or with products of action and features, amounts to.
+    /// 1 / (1 + exp(-(intercept_a + weights_a.theta))): a regression with terms by action, or with products of action and
+    /// features.
     LogisticByAction {
         /// One per action.
         intercepts: Vec<f64>,
@@ -179,12 +179,12 @@ impl Conversion {
     }
 
     /// Whether rho is looked up by context type.
-    pub fn is_table(&self) -> bool {
+    pub(crate) fn is_table(&self) -> bool {
         matches!(self.kind, Kind::Table(_))
     }
 
-    /// The norm sqrt(w' K w) of an `rkhs` truth in its Hilbert space, the least C that the kernel oracle may assume
-    /// where nothing is clipped.
+    /// The norm sqrt(w' K w) of an `rkhs` truth in its Hilbert space: the least C for the kernel oracle where nothing is
+    /// clipped.
     pub fn rkhs_norm(&self) -> Option<f64> {
         let Kind::Rkhs(expansion) = &self.kind else {
             return None;
@@ -194,7 +194,7 @@ impl Conversion {
         Some(square.max(0.0).sqrt())
     }
 
-    /// The weight of the action value in mu.phi, where there is one.
+    /// The weight of the action value in mu.phi; `None` without such a weight.
     pub(super) fn action_weight(&self) -> Option<f64> {
         match &self.kind {
             Kind::Linear(mu) | Kind::Logistic(mu) => mu.last().copied(),
@@ -202,7 +202,7 @@ impl Conversion {
         }
     }
 
-    /// mu.phi of a linear truth without the clamp, to check contexts that came later than the instance.
+    /// mu.phi of a linear truth without the clamp, to check contexts from outside.
     pub(super) fn unclamped_linear(&self, features: &[f64], action_value: f64) -> Option<f64> {
         match &self.kind {
             Kind::Linear(mu) => Some(inner(mu, features, action_value)),

@@ -1,4 +1,4 @@
-//! What parameters of conversion must satisfy for rho to be a probability, in the words of a study file.
+//! Checks of conversion parameters: rho must be a probability. Errors name the fields of a study file.
 
 use super::ContextLaws;
 use super::conversion::{KernelExpansion, inner};
@@ -38,7 +38,7 @@ pub(super) fn win_probabilities(
         .collect())
 }
 
-/// The extremes of a linear function over a box are at its corners.
+/// Checks that mu.phi is a probability. The extremes of a linear function over a box are at its corners.
 pub(super) fn linear_stays_a_probability(
     mu: &[f64],
     application: &Application,

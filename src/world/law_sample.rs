@@ -8,7 +8,7 @@ use super::World;
 use crate::dp::ContextSample;
 use crate::task::Context;
 
-/// The features of a drawn context, and its point where it has one.
+/// The features of a drawn context, and its point of a finite law.
 type Drawn = (Vec<f64>, Option<u32>);
 
 impl World {
@@ -38,9 +38,9 @@ impl World {
         Some(sample)
     }
 
-    /// `count` arrivals drawn from the law of each step, in its place; steps with the same law share the draws. Where
-    /// nobody can arrive the step stays empty.
-    pub fn drawn_sample(
+    /// `count` arrivals drawn from the law of each step; steps with the same law share the draws. A step without possible
+    /// arrivals stays empty.
+    pub(crate) fn drawn_sample(
         &self,
         split_by_step: bool,
         count: usize,

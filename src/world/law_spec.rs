@@ -10,7 +10,7 @@ const SUM_TOLERANCE: f64 = 1e-6;
 /// The largest number of points a grid may have.
 const GRID_LIMIT: usize = 10_000_000;
 
-/// The laws of all steps and the chance that nobody arrives.
+/// The laws of all steps and the probability of no arrival.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextsSpec {
     /// The law of arriving contexts.
@@ -19,7 +19,7 @@ pub struct ContextsSpec {
     pub no_arrival: Vec<f64>,
     /// Context values in the order of the rows of tables; by default the order of their first appearance.
     pub types: Option<Vec<Vec<f64>>>,
-    /// Names of the features, where they have some.
+    /// Names of the features, if any.
     pub features: Option<Vec<String>>,
 }
 
@@ -90,8 +90,8 @@ pub struct SegmentSpec {
 }
 
 impl ContextsSpec {
-    /// Whether the order of the context values is plain to see: it is given, or all steps list the same.
-    pub(super) fn types_are_clear(&self) -> bool {
+    /// Whether the order of the context values is unambiguous: it is given, or all steps list the same values.
+    pub(super) fn has_ordered_types(&self) -> bool {
         match &self.law {
             _ if self.types.is_some() => true,
             LawSpec::Rows(_) => false,
@@ -224,7 +224,7 @@ impl LawSpec {
                 corners(field, low, high)?;
                 mixture(field, components, low, high)
             }
-            Self::Rows(_) | Self::ByStep { .. } => unreachable!("taken apart by ContextLaws"),
+            Self::Rows(_) | Self::ByStep { .. } => unreachable!("ContextLaws splits these"),
         }
     }
 }
@@ -303,7 +303,7 @@ fn mixture(
     })
 }
 
-/// Non-negative weights that sum to one; the small rest of rounding in the file is spread by a division.
+/// Non-negative weights that sum to one; rounding in the file is removed by a division.
 pub(super) fn probabilities(field: &str, weights: &[f64]) -> Result<Vec<f64>, Invalid> {
     if let Some(i) = weights.iter().position(|w| !(0.0..=1.0).contains(w)) {
         let field = format!("{field}[{}]", i + 1);

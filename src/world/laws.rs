@@ -45,7 +45,7 @@ impl ContextLaws {
     /// Checks a specification for a horizon of `horizon` steps.
     pub fn check(spec: &ContextsSpec, horizon: usize) -> Result<Self, Invalid> {
         let dimension = spec.law.dimension("contexts")?;
-        let mut laws = Builder {
+        let mut laws = LawsBuilder {
             support: Support::new(dimension),
             laws: Vec::new(),
             step_law: vec![0; horizon],
@@ -118,7 +118,7 @@ impl ContextLaws {
     }
 
     /// The points that can arrive.
-    pub fn drawn_points(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn drawn_points(&self) -> impl Iterator<Item = u32> {
         let finite = self.laws.iter().filter_map(|law| match law {
             Law::Finite {
                 points, weights, ..
@@ -129,7 +129,7 @@ impl ContextLaws {
         drawn.map(|(point, _)| *point)
     }
 
-    /// Probability that nobody arrives at `step` (0-based).
+    /// Probability of no arrival at `step` (0-based).
     pub fn no_arrival(&self, step: usize) -> f64 {
         self.no_arrival[step]
     }
@@ -145,11 +145,11 @@ impl ContextLaws {
     }
 
     /// Number of the law in force at `step`; steps with the same number share one law.
-    pub fn law_of(&self, step: usize) -> usize {
+    pub(crate) fn law_of(&self, step: usize) -> usize {
         self.step_law[step]
     }
 
-    /// Corners (low, high) of the boxes that continuous laws live in.
+    /// Corners (low, high) of the boxes of continuous laws.
     pub(super) fn boxes(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
         self.laws.iter().filter_map(|law| match law {
             Law::Finite { .. } => None,
@@ -157,7 +157,7 @@ impl ContextLaws {
         })
     }
 
-    /// Draws the contexts of one episode in place of those that are there.
+    /// Replaces the contexts of an episode by new draws.
     pub fn draw(&self, rng: &mut impl Rng, episode: &mut EpisodeContexts) {
         episode.clear();
         for (step, &law) in self.step_law.iter().enumerate() {
@@ -169,13 +169,18 @@ impl ContextLaws {
         }
     }
 
-    /// Whether anybody can arrive at `step` (0-based): rows from a file may have nobody there.
-    pub fn has_contexts(&self, step: usize) -> bool {
+    /// Whether an arrival is possible at `step` (0-based): rows from a file may have none there.
+    pub(crate) fn has_contexts(&self, step: usize) -> bool {
         !matches!(&self.laws[self.step_law[step]], Law::Finite { points, .. } if points.is_empty())
     }
 
-    /// Draws the context of somebody who arrives at `step` (0-based) into `slot`; returns its point, where it has one.
-    pub fn draw_arrival(&self, rng: &mut impl Rng, step: usize, slot: &mut [f64]) -> Option<u32> {
+    /// Draws the context of an arrival at `step` (0-based) into `slot`; returns its point of a finite law.
+    pub(crate) fn draw_arrival(
+        &self,
+        rng: &mut impl Rng,
+        step: usize,
+        slot: &mut [f64],
+    ) -> Option<u32> {
         self.laws[self.step_law[step]].draw(rng, &self.support, slot)
     }
 
@@ -197,15 +202,15 @@ impl ContextLaws {
     }
 }
 
-/// Laws in the making.
-struct Builder {
+/// Laws under construction.
+struct LawsBuilder {
     support: Support,
     laws: Vec<Law>,
     step_law: Vec<usize>,
     no_arrival: Vec<f64>,
 }
 
-impl Builder {
+impl LawsBuilder {
     /// Adds the law of a range of steps; rows from a file give each step its own.
     fn add(
         &mut self,
@@ -305,7 +310,7 @@ impl Law {
     }
 }
 
-/// Partial sums of probabilities, the last one exactly 1 so that every uniform draw finds a place.
+/// Partial sums of probabilities, the last one exactly 1, so that no uniform draw lies beyond them.
 pub(super) fn running_sum(weights: &[f64]) -> Vec<f64> {
     let mut sum = 0.0;
     let mut sums: Vec<f64> = weights

@@ -1,5 +1,5 @@
-//! Section 2 of the paper, the unknown part: what only a simulation knows. Context laws Lambda_h, conversion rho, starting
-//! budgets B_t, and the optimum that follows from them. No learner sees this.
+//! Section 2 of the paper, the unknown part: context laws Lambda_h, conversion rho, starting budgets B_t, and the optimum that
+//! follows from them. Only a simulation knows it; no learner sees it.
 
 mod budget;
 mod conversion;

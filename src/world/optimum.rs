@@ -1,24 +1,30 @@
 //! opt_t: exact where the context law is finite, estimated from rows elsewhere; and the fluid bound beside it.
 //!
 //! The standard error of an estimate is by batch means: the rows are cut into groups of neighbours, the optimum of each
-//! group is computed as that of the whole is, and the spread of theirs over the square root of their number is the error of
-//! the whole. It is itself known to within a share of 1 / sqrt(2 (groups - 1)), 9% with the usual 64 groups. Rows that
+//! group is computed as that of the whole is, and the spread of the groups over the square root of their number is the error
+//! of the whole. It is itself known to within a share of 1 / sqrt(2 (groups - 1)), 9% with the usual 64 groups. Rows that
 //! resemble their neighbours, as days of one season do, make it larger, as they should.
 
 use std::sync::Arc;
 
-use super::World;
-use crate::dp::cpu::solve_rows;
-use crate::dp::{
-    Backend, BackendError, BoundSource, Coefficients, ContextSample, Problem, ValueTable,
-};
-use crate::fluid::{fluid_bounds, fluid_bounds_of_rows};
-use crate::oracle::Known;
-use crate::task::{Context, ContextRows};
+use rayon::prelude::*;
 
-/// Groups of rows at the most, and the rows that a group should have.
+use super::World;
+use crate::dp::cpu::{Cpu, Strategy};
+use crate::dp::{
+    Backend, BackendError, BoundSource, Coefficients, ContextSample, PlanRequest, Precision,
+    Problem, ValueTable,
+};
+use crate::fluid::{EdgeBuckets, arriving_edges, fluid_bounds};
+use crate::oracle::Known;
+use crate::task::ContextRows;
+
+/// Groups of rows at most, and the rows that a group should have.
 const GROUPS: usize = 64;
 const GROUP_ROWS: usize = 4;
+
+/// Groups that are solved at a time: more would take more memory.
+const AT_ONCE: usize = 2;
 
 /// The optimum with rho known.
 #[derive(Debug, Clone)]
@@ -36,7 +42,7 @@ pub struct Optimum {
 pub struct Estimate {
     /// Rows in the sample.
     pub rows: usize,
-    /// Standard error per budget; infinite where there is but one row.
+    /// Standard error per budget; infinite from a single row.
     pub standard_error: Vec<f64>,
 }
 
@@ -49,40 +55,63 @@ impl Optimum {
         let Some(sample) = world.law_sample(world.depends_on_step()) else {
             return Ok(None);
         };
-        let (table, coefficients) = table_of(world, &sample, backend)?;
+        let mut coefficients = Coefficients::default();
+        let table = table_of(world, &sample, &mut coefficients, backend)?;
         let fluid = fluid_bounds(&sample, &coefficients, world.task().budget_max());
         Ok(Some(Self::new(table, fluid, None)))
     }
 
-    /// The estimate from rows, which [`World::check_rows`] must have accepted. They are solved step by step on the CPU,
-    /// unless the backend is to have them all at once.
+    /// The estimate from rows, which [`World::check_rows`] must have accepted. Groups are solved on the CPU in 64 bits.
     pub fn from_rows(
         world: &Arc<World>,
-        rows: &ContextRows,
+        mut rows: ContextRows,
         backend: &mut dyn Backend,
     ) -> Result<Self, BackendError> {
-        let task = world.task();
-        let rho = |context: &Context, action: usize| world.rho(context, action);
-        let groups = (rows.len() / GROUP_ROWS).clamp(2, GROUPS).min(rows.len());
-        let solved = solve_rows(task, rows, groups, &rho)?;
-        let table = match backend.takes_rows_at_once() {
-            true => {
-                let sample = ContextSample::of_rows(task, rows, world.depends_on_step());
-                table_of(world, &sample, backend)?.0
+        let (task, by_step) = (world.task(), world.depends_on_step());
+        let count = rows.len();
+        let groups = (count / GROUP_ROWS).clamp(2, GROUPS).min(count).max(1);
+        let size = count.div_ceil(groups).max(1);
+        let mut whole = ContextSample::new(task, by_step);
+        let mut edges = EdgeBuckets::default();
+        let mut values = Vec::with_capacity(groups);
+        let mut buffers = vec![GroupBuffer::default(); AT_ONCE];
+        // The sample takes the rows over group by group, from the last on, so that memory holds them only once.
+        while !rows.is_empty() {
+            let starts = (0..rows.len()).step_by(size).rev().take(AT_ONCE);
+            let some: Vec<ContextRows> = starts.map(|start| rows.split_off(start)).collect();
+            let solve = |(rows, buffer): (&ContextRows, &mut GroupBuffer)| {
+                let sample = ContextSample::of_rows(task, rows, by_step);
+                let mut cpu = Cpu::new(Some(Strategy::Dense), Precision::F64);
+                let table = table_of(world, &sample, &mut buffer.coefficients, &mut cpu)?;
+                arriving_edges(&sample, &buffer.coefficients, &mut buffer.edges);
+                Ok(table.row(0).to_vec())
+            };
+            let solved = some.par_iter().zip(&mut buffers).map(solve);
+            values.extend(solved.collect::<Result<Vec<_>, BackendError>>()?);
+            for (rows, buffer) in some.iter().zip(&buffers) {
+                whole.append_rows(task, rows);
+                edges.add(&buffer.edges);
             }
-            false => solved.table,
+        }
+        let request = PlanRequest {
+            sample: &whole,
+            source: &Known::fitted(Arc::<World>::clone(world)),
+            budget_max: task.budget_max(),
+            // An optimum has no cap: twice r_max is out of its reach, rounding included.
+            reward_max: 2.0 * task.reward_max(),
         };
+        let table = backend.plan(&[request])?.tables.remove(0);
         let estimate = Estimate {
-            rows: rows.len(),
-            standard_error: standard_errors(&solved.groups, task.budget_max()),
+            rows: count,
+            standard_error: standard_errors(&values, task.budget_max()),
         };
-        let fluid = fluid_bounds_of_rows(task, rows, &rho);
+        let fluid = edges.bounds(count, task.budget_max());
         Ok(Self::new(table, fluid, Some(estimate)))
     }
 
     fn new(table: ValueTable, mut fluid: Vec<f64>, estimate: Option<Estimate>) -> Self {
         for (bound, opt) in fluid.iter_mut().zip(table.row(0)) {
-            // Where the two are equal, rounding may not put the bound below.
+            // Where the two are equal, rounding must not put the bound below.
             *bound = bound.max(*opt);
         }
         Self {
@@ -93,22 +122,29 @@ impl Optimum {
     }
 }
 
+/// The table of a sample; `coefficients` gets rho r and rho of its pairs.
 fn table_of(
     world: &Arc<World>,
     sample: &ContextSample,
+    coefficients: &mut Coefficients,
     backend: &mut dyn Backend,
-) -> Result<(ValueTable, Coefficients), BackendError> {
-    let mut coefficients = Coefficients::default();
-    Known::fitted(Arc::<World>::clone(world)).fill(sample, &mut coefficients);
+) -> Result<ValueTable, BackendError> {
+    Known::fitted(Arc::<World>::clone(world)).fill(sample, coefficients);
     coefficients.check(sample.actions())?;
     let problem = Problem {
         sample,
-        coefficients: &coefficients,
+        coefficients,
         budget_max: world.task().budget_max(),
         cap: None,
     };
-    let table = backend.solve(&[problem])?.remove(0);
-    Ok((table, coefficients))
+    Ok(backend.solve(&[problem])?.remove(0))
+}
+
+/// Memory of a group's solve, reused by the next group.
+#[derive(Debug, Clone, Default)]
+struct GroupBuffer {
+    coefficients: Coefficients,
+    edges: Vec<(f64, f64)>,
 }
 
 /// The spread of the groups' values, by budget.
@@ -116,7 +152,7 @@ fn standard_errors(groups: &[Vec<f64>], budget_max: u32) -> Vec<f64> {
     let count = groups.len() as f64;
     (0..=budget_max as usize)
         .map(|b| {
-            if groups.is_empty() {
+            if groups.len() < 2 {
                 return f64::INFINITY;
             }
             let mean = groups.iter().map(|values| values[b]).sum::<f64>() / count;

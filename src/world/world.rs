@@ -1,7 +1,7 @@
 //! A world: a task and what is true of it, checked once.
 //!
-//! After [`WorldSpec::check`] nothing downstream can meet a probability outside [0, 1], an empty context set, a step
-//! without a law or a starting budget above the task's ceiling.
+//! After [`WorldSpec::check`] there is no probability outside [0, 1], no empty context set, no step without a law and no
+//! starting budget above the task's maximum.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl WorldSpec {
         })
     }
 
-    /// Tables need context types in an order that is plain to see.
+    /// Tables need context types in an unambiguous order.
     fn check_tables(
         &self,
         application: &Application,
@@ -96,7 +96,7 @@ impl WorldSpec {
                 "finite, grid or file contexts for a table",
             ));
         }
-        if (table || application.table_types().is_some()) && !self.contexts.types_are_clear() {
+        if (table || application.table_types().is_some()) && !self.contexts.has_ordered_types() {
             return Err(Invalid::new(
                 "contexts.types",
                 "nothing",
@@ -119,7 +119,7 @@ impl WorldSpec {
     }
 }
 
-/// How large the features of contexts that can arrive get.
+/// The range of the features of contexts that can arrive.
 fn range_of(contexts: &ContextLaws) -> FeatureRange {
     let support = contexts.support();
     let points = contexts.drawn_points().map(|p| support.features(p));
@@ -184,12 +184,12 @@ impl World {
         self.conversion.depends_on_step()
     }
 
-    /// What the check changed or found strange, for the user to read.
+    /// Notes for the user on what the check changed or found unusual.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Checks that rows from outside can be contexts of this world: the task's checks, table types, linear truth.
+    /// Checks rows from outside: the task's own checks, types known to tables, linear truths within [0, 1].
     pub fn check_rows(&self, rows: &ContextRows) -> Result<(), Invalid> {
         self.task.check_rows(rows)?;
         let task = &self.task;

@@ -6,15 +6,14 @@
 //!
 //! so that max(0, max over bids) is the upper envelope of lines, convex and piecewise linear. With corners x_j at which
 //! its slope rises by d_j, its sum over contexts is the sum over corners of d_j sum_s w_s max(0, theta_s - x_j), and the
-//! inner sums come from thetas kept in order: the cost of a plan grows with the logarithm of the sample.
+//! inner sums come from the sample's sorted thetas: the cost of a plan grows with the logarithm of the sample.
 //!
 //! A bid above theta needs no check: its line is below the null action's, because gaps are not negative.
 
 use rayon::prelude::*;
 
-use super::induction::{Setting, backward_induction};
-use super::sorted_thetas::SortedThetas;
-use super::theta_index::ThetaIndex;
+use super::induction::backward_induction;
+use crate::dp::sample::SortedThetas;
 use crate::dp::{BackendError, ContextSample, Precision, Problem, RawTable};
 
 /// Budgets per task where a step is spread over threads.
@@ -38,21 +37,18 @@ struct Bid {
 
 /// A line slope y - drop of the envelope.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct EnvelopeLine {
     slope: f64,
     drop: f64,
 }
 
-/// The table of an auction; the setting's sample must be one, and `index` its own.
-pub(super) fn solve(
-    setting: Setting,
-    bounds: &ActionBounds,
-    index: &ThetaIndex,
-) -> Result<RawTable, BackendError> {
-    let sample = setting.sample;
+/// The table of an auction; its coefficients are not read.
+pub(super) fn solve(problem: &Problem, bounds: &ActionBounds) -> Result<RawTable, BackendError> {
+    let sample = problem.sample;
+    let thetas = sample.thetas().expect("an auction's sample");
     let mut bids = sorted_bids(sample, bounds, 0);
-    backward_induction(setting, Precision::F64, |h, next, sums| {
-        let thetas = index.step(sample, h);
+    backward_induction(problem, Precision::F64, |h, next, sums| {
+        let thetas = &thetas[sample.list_of_step(h)];
         if bounds.by_step {
             bids = sorted_bids(sample, bounds, h);
         }
@@ -98,18 +94,18 @@ fn sum_of_envelope(
     bids: &[Bid],
     next: &[f64],
     thetas: &SortedThetas,
-    envelope: &mut Vec<Line>,
+    envelope: &mut Vec<EnvelopeLine>,
 ) -> f64 {
     let b = next.len() - 1;
     envelope.clear();
     // The null action.
-    envelope.push(Line {
+    envelope.push(EnvelopeLine {
         slope: 0.0,
         drop: 0.0,
     });
     for bid in bids.iter().filter(|bid| bid.cost <= b) {
         let gap = next[b] - next[b - bid.cost];
-        let line = Line {
+        let line = EnvelopeLine {
             slope: bid.ucb,
             drop: bid.fixed + bid.lcb * gap,
         };
@@ -128,8 +124,8 @@ fn sum_of_envelope(
     sum
 }
 
-/// Adds a line at least as steep as all others; lines that are nowhere largest leave.
-fn add_line(envelope: &mut Vec<Line>, line: Line) {
+/// Adds a line at least as steep as all others, and removes lines that are then nowhere largest.
+fn add_line(envelope: &mut Vec<EnvelopeLine>, line: EnvelopeLine) {
     let last = envelope[envelope.len() - 1];
     if line.slope == last.slope {
         if line.drop >= last.drop {
@@ -149,10 +145,10 @@ fn add_line(envelope: &mut Vec<Line>, line: Line) {
     envelope.push(line);
 }
 
-/// The bounds of a problem's actions, where its contexts are an auction's and its coefficients have come from bounds
-/// that do not depend on them (to the rounding of one product).
+/// The bounds of an auction's actions, where its coefficients follow from bounds that do not depend on the context (to the
+/// rounding of one product).
 pub(super) fn action_bounds(problem: &Problem) -> Option<ActionBounds> {
-    // Where bounds do depend on contexts, the first few tell.
+    // Where bounds depend on contexts, the first few usually show it.
     bounds_of_first(problem, problem.sample.len().min(64))?;
     bounds_of_first(problem, problem.sample.len())
 }
@@ -178,7 +174,7 @@ fn bounds_of_first(problem: &Problem, entries: usize) -> Option<ActionBounds> {
         group * actions + pair % actions
     };
     let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
-    // The largest reward of an action tells its ucb best. An action that is never feasible has no say.
+    // The largest reward of an action gives its ucb best. An action that is never feasible keeps (0, 0).
     let mut largest = vec![0.0; groups * actions];
     let mut bounds = vec![[0.0; 2]; groups * actions];
     for pair in 0..entries * actions {

@@ -1,33 +1,42 @@
 //! The dense solver: every budget x context x action. In 64 bits it is the reference for all others.
 //!
-//! Values are kept as gaps, gap(c)[b] = u(b) - u(b - c), infinite where c > b, so that infeasible actions lose by
-//! themselves:
+//! Values are kept as gaps, gap(c)[b] = u(b) - u(b - c), infinite where c > b, so that an action that costs too much is
+//! never the best:
 //!
 //! ```text
 //! sums[b] = sum_s w_s max(0, max_a (ucb r - lcb gap(cost)[b]))
 //! ```
 //!
-//! Contexts are summed in chunks of fixed size whose partial sums are added in order: the result is bitwise the same
-//! for any number of threads. The instruction set is chosen at run time. ucb r - lcb gap is one fused operation wherever
-//! the machine has it, which gives the same bits on all of those (AVX2, AVX-512, NEON); on an x86 machine from before
-//! 2013 it is rounded twice, and values may differ in their last digits.
+//! Contexts are summed in chunks of fixed size whose partial sums are added in order: the result is bitwise the same for
+//! any number of threads. ucb r - lcb gap is one fused operation wherever the machine has it, which gives the same bits on
+//! all of those (AVX2, AVX-512, NEON); on an x86 machine from before 2013 it is rounded twice, and values may differ in
+//! their last digits.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::induction::{Setting, backward_induction};
-use super::over_budgets::{self, CHUNK, Contexts};
-use super::terms::{Gaps, Term, padded};
-use crate::dp::{
-    Backend, BackendError, Precision, Problem, RawTable, StepContexts, WeightedEntries,
-};
+use super::chunk::{Chunk, ChunkBounds, Layout};
+use super::induction::backward_induction;
+use super::terms::{AlignedNumbers, Term, padded};
+use super::tiles::{CHUNK, Contexts, GapRows, add_gains, add_gains_by_action};
+use crate::dp::{Backend, BackendError, Precision, Problem, RawTable};
 use crate::statistics::largest;
 
 /// Candidates in a step from which its chunks are spread over threads.
 const PARALLEL_FROM: usize = 1 << 18;
 
-/// The reference: dense, in 64 bits.
+/// Budgets from which vectors run over budgets. Part of the result's bits; not to be tuned by machine.
+const MANY_BUDGETS: usize = 24;
+
+thread_local! {
+    /// Kept from chunk to chunk: allocating costs more than filling.
+    static CHUNK_OF_THREAD: Cell<Chunk> = Cell::default();
+}
+
+/// The reference: dense, in 64 bits, one context after the other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Dense;
 
@@ -37,133 +46,152 @@ impl Backend for Dense {
     }
 
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
-        let problems = batch.par_iter();
-        let tables = problems.map(|problem| {
-            let candidates = Candidates::<f64>::of(problem);
-            solve_in(problem, &candidates.one_by_one())
-        });
-        tables.collect()
+        let solve = |problem| Candidates::<f64>::of(problem, false).solve();
+        batch.par_iter().map(solve).collect()
     }
 }
 
-/// Algorithm 2 over all candidates.
-pub(super) fn solve(problem: &Problem, terms: Precision) -> Result<RawTable, BackendError> {
+/// Algorithm 2 over all candidates. `bounds` evaluates single contexts in 64 bits; `None` where the problem has the
+/// coefficients of all contexts.
+pub(super) fn solve(
+    problem: &Problem,
+    bounds: Option<&ChunkBounds>,
+    terms: Precision,
+) -> Result<RawTable, BackendError> {
+    if let Some(bounds) = bounds {
+        return solve_by_chunk(problem, bounds);
+    }
     if terms == Precision::F32 {
         let largest = largest(&problem.coefficients.gain);
         let scale = problem.cap.unwrap_or(largest);
         // 32-bit floats must hold the rewards, with room for sums of them and for what is small beside r_max.
         if scale >= 1e-25 && scale.max(largest) <= 1e25 {
-            let mut table = solve_in(problem, &Candidates::<f32>::of(problem))?;
+            let mut table = Candidates::<f32>::of(problem, true).solve()?;
             table.reward = scale;
             return Ok(table);
         }
     }
-    solve_in(problem, &Candidates::<f64>::of(problem))
+    Candidates::<f64>::of(problem, true).solve()
 }
 
-fn solve_in<T: Term>(
-    problem: &Problem,
-    candidates: &Candidates<T>,
-) -> Result<RawTable, BackendError> {
+/// A chunk of single contexts is taken from features to bounds to gains while it is in cache.
+fn solve_by_chunk(problem: &Problem, bounds: &ChunkBounds) -> Result<RawTable, BackendError> {
     let sample = problem.sample;
-    let mut gaps = Gaps::default();
-    let mut partials = Vec::new();
-    let setting = Setting::of_problem(problem);
-    backward_induction(setting, T::PRECISION, |h, next, sums| {
-        let width = padded::<T>(next.len());
-        let gaps = gaps.fill(next, sample.distinct_costs(), width);
-        let contexts = sample.step(h);
-        let StepContexts { shared, singles } = &contexts;
-        let chunks = shared.entries.len().div_ceil(CHUNK);
-        let all = chunks + singles.len().div_ceil(CHUNK);
-        let work = contexts.len() * sample.actions() * width;
-        sum_chunks(all, width, work, &mut partials, |chunk, sums| {
-            if chunk < chunks {
-                candidates.sum_shared(shared, chunk, gaps, sums);
-            } else {
-                let first = singles.start + (chunk - chunks) * CHUNK;
-                let singles = first..(first + CHUNK).min(singles.end);
-                let entries: Vec<u32> = singles.map(|entry| entry as u32).collect();
-                candidates.sum_gains(&entries, &[1.0; CHUNK][..entries.len()], gaps, sums);
-            }
-            Ok(())
-        })?;
-        sums.copy_from_slice(&partials[..sums.len()]);
+    let rows = sample.single_cost_rows();
+    Candidates::<f64>::of(problem, true).solve_with(|entries, gaps, budgets, sums| {
+        // Taken and not borrowed: an oracle may use threads, and this one may then be given another chunk meanwhile.
+        let mut chunk = CHUNK_OF_THREAD.take();
+        let (contexts, width) = (entries.len(), sums.len());
+        let singles = (sample, entries);
+        if budgets < MANY_BUDGETS {
+            bounds.with_chunk(singles, Layout::ByAction, &mut chunk, |chunk| {
+                add_gains_by_action(chunk, gaps, (rows, width), &mut sums[..budgets]);
+            })?;
+        } else {
+            bounds.with_chunk(singles, Layout::ByContext, &mut chunk, |chunk| {
+                let contexts = Contexts::first(contexts, chunk.gain(), chunk.lcb());
+                add_gains(&contexts, gaps, GapRows::Common(rows), sums);
+            })?;
+        }
+        CHUNK_OF_THREAD.set(chunk);
         Ok(())
     })
 }
 
-/// The rows of gaps that belong to the costs of (entry, action).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CostRows<'a> {
-    pub actions: usize,
-    /// Of the first entries, the actions of each together.
-    pub shared: &'a [u32],
-    /// Of every entry after those, by action.
-    pub single: &'a [u32],
-}
-
-/// The coefficients of all (entry, action).
-pub(super) struct Candidates<'a, T: Term> {
+/// The coefficients of a problem in the number type of its terms.
+struct Candidates<'a, T: Term> {
+    problem: &'a Problem<'a>,
     gain: Cow<'a, [T]>,
     lcb: Cow<'a, [T]>,
-    costs: CostRows<'a>,
-    /// The costs of every entry, where they follow the action alone: two contexts can then be added at a time.
-    common_cost_rows: Option<&'a [u32]>,
+    shared_rows: GapRows<'a>,
+    single_rows: GapRows<'a>,
 }
 
 impl<'a, T: Term> Candidates<'a, T> {
-    pub fn of(problem: &Problem<'a>) -> Self {
+    /// `pairs` adds two contexts at a time where costs follow the action alone.
+    fn of(problem: &'a Problem, pairs: bool) -> Self {
+        let sample = problem.sample;
+        let common = |rows| match pairs {
+            true => GapRows::Common(rows),
+            false => GapRows::CommonOneByOne(rows),
+        };
+        let by_entry = GapRows::ByEntry(sample.actions(), sample.cost_rows());
         Self {
+            problem,
             gain: T::table(&problem.coefficients.gain),
             lcb: T::table(&problem.coefficients.lcb),
-            costs: CostRows {
-                actions: problem.sample.actions(),
-                shared: problem.sample.cost_rows(),
-                single: problem.sample.single_cost_rows(),
-            },
-            common_cost_rows: problem.sample.common_cost_rows(),
+            shared_rows: sample.common_cost_rows().map_or(by_entry, common),
+            single_rows: common(sample.single_cost_rows()),
         }
     }
 
-    /// For the reference: one context after the other, in the plain loop.
-    fn one_by_one(self) -> Self {
-        Self {
-            common_cost_rows: None,
-            ..self
-        }
+    /// Algorithm 2 with the coefficients of all contexts in the table.
+    fn solve(&self) -> Result<RawTable, BackendError> {
+        let actions = self.problem.sample.actions();
+        self.solve_with(|entries, gaps, _, sums| {
+            T::add_up(entries, sums, |entries, sums| {
+                let pairs = entries.start * actions..entries.end * actions;
+                let (gain, lcb) = (&self.gain[pairs.clone()], &self.lcb[pairs]);
+                let contexts = Contexts::first(entries.len(), gain, lcb);
+                add_gains(&contexts, gaps, self.single_rows, sums);
+            });
+            Ok(())
+        })
     }
 
-    /// Adds up the gains of a chunk of a step's shared contexts.
-    pub fn sum_shared(
+    /// `sum_singles(entries, gaps, budgets, sums)` adds the gains of a chunk of single contexts.
+    fn solve_with(
         &self,
-        contexts: &WeightedEntries,
-        chunk: usize,
-        gaps: &[T],
-        sums: &mut [f64],
-    ) {
-        let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(contexts.entries.len());
-        let (entries, weights) = (&contexts.entries[range.clone()], &contexts.weights[range]);
-        self.sum_gains(entries, weights, gaps, sums);
+        sum_singles: impl Fn(Range<usize>, &[T], usize, &mut [f64]) -> Result<(), BackendError> + Sync,
+    ) -> Result<RawTable, BackendError> {
+        let sample = self.problem.sample;
+        let mut gaps = AlignedNumbers::default();
+        let mut partials = Vec::new();
+        backward_induction(self.problem, T::PRECISION, |h, next, sums| {
+            let width = padded::<T>(next.len());
+            let gaps = gaps.fill_gaps(next, sample.distinct_costs(), width);
+            let contexts = sample.step(h);
+            let (shared, singles) = (contexts.shared, contexts.singles.clone());
+            let shared_chunks = shared.entries.len().div_ceil(CHUNK);
+            let chunks = shared_chunks + singles.len().div_ceil(CHUNK);
+            let work = contexts.len() * sample.actions() * width;
+            sum_chunks(chunks, width, work, &mut partials, |number, sums| {
+                if number < shared_chunks {
+                    let first = number * CHUNK;
+                    let range = first..(first + CHUNK).min(shared.entries.len());
+                    self.sum_shared(
+                        &shared.entries[range.clone()],
+                        &shared.weights[range],
+                        gaps,
+                        sums,
+                    );
+                    return Ok(());
+                }
+                let first = singles.start + (number - shared_chunks) * CHUNK;
+                sum_singles(
+                    first..(first + CHUNK).min(singles.end),
+                    gaps,
+                    next.len(),
+                    sums,
+                )
+            })?;
+            sums.copy_from_slice(&partials[..sums.len()]);
+            Ok(())
+        })
     }
 
-    fn sum_gains(&self, entries: &[u32], weights: &[f64], gaps: &[T], sums: &mut [f64]) {
-        let in_pairs = self.common_cost_rows;
-        let in_pairs = in_pairs.filter(|_| over_budgets::is_faster::<T>());
-        T::add_up(entries.len(), sums, |range, sums| {
+    fn sum_shared(&self, entries: &[u32], weights: &[f64], gaps: &[T], sums: &mut [f64]) {
+        T::add_up(0..entries.len(), sums, |range, sums| {
             let (entries, weights) = (&entries[range.clone()], &weights[range]);
             let contexts = Contexts::some(&self.gain, &self.lcb, entries, weights);
-            match in_pairs {
-                Some(rows) => over_budgets::add_gains(&contexts, gaps, rows, sums),
-                None => add_gains(self.costs, &contexts, gaps, sums),
-            }
+            add_gains(&contexts, gaps, self.shared_rows, sums);
         });
     }
 }
 
-/// Partial sums of `width` budgets, chunk by chunk, on several threads where that is worth it; their sum, in the order of
-/// the chunks, is at the front of `partials` in the end.
-pub(super) fn sum_chunks(
+/// Partial sums of `width` budgets, chunk by chunk, on several threads where that is worth it. Their sum, in the order of
+/// the chunks, ends up at the front of `partials`.
+fn sum_chunks(
     chunks: usize,
     width: usize,
     work: usize,
@@ -190,89 +218,4 @@ pub(super) fn sum_chunks(
         }
     }
     Ok(())
-}
-
-/// Adds the gains of some contexts, for all budgets: in tiles that fit the vector registers, the widest first.
-#[multiversion::multiversion(targets(
-    "x86_64+avx512f+avx512vl+avx512dq+fma",
-    "x86_64+avx2+fma",
-    "aarch64+neon"
-))]
-pub(super) fn add_gains<T: Term>(
-    costs: CostRows,
-    contexts: &Contexts<T>,
-    gaps: &[T],
-    sums: &mut [T],
-) {
-    // Without the instruction, fused arithmetic would be a slow call.
-    if multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
-        add_tiles::<T, true>(costs, contexts, gaps, sums);
-    } else {
-        add_tiles::<T, false>(costs, contexts, gaps, sums);
-    }
-}
-
-#[inline(always)]
-fn add_tiles<T: Term, const FUSED: bool>(
-    costs: CostRows,
-    contexts: &Contexts<T>,
-    gaps: &[T],
-    sums: &mut [T],
-) {
-    let width = sums.len();
-    let widest = 256 / size_of::<T>();
-    let mut first = 0;
-    while first < width {
-        let gaps = &gaps[first..];
-        let left = (width - first).min(widest);
-        let sums = &mut sums[first..];
-        first += match left {
-            64.. => add_tile::<T, 64, FUSED>(costs, contexts, gaps, width, sums),
-            32.. => add_tile::<T, 32, FUSED>(costs, contexts, gaps, width, sums),
-            16.. => add_tile::<T, 16, FUSED>(costs, contexts, gaps, width, sums),
-            _ => add_tile::<T, 8, FUSED>(costs, contexts, gaps, width, sums),
-        };
-    }
-}
-
-/// The inner loops: one tile of budgets, some contexts, all actions. Returns the size of the tile.
-#[inline(always)]
-fn add_tile<T: Term, const TILE: usize, const FUSED: bool>(
-    costs: CostRows,
-    contexts: &Contexts<T>,
-    gaps: &[T],
-    width: usize,
-    sums: &mut [T],
-) -> usize {
-    let actions = costs.actions;
-    let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
-    for (&entry, &weight) in contexts.entries.iter().zip(contexts.weights) {
-        let pairs = entry as usize * actions..(entry as usize + 1) * actions;
-        let cost_rows = costs.shared.get(pairs.clone()).unwrap_or(costs.single);
-        let mut best = [T::zeroed(); TILE];
-        for ((&gain, &lcb), &cost_row) in contexts.gain[pairs.clone()]
-            .iter()
-            .zip(&contexts.lcb[pairs])
-            .zip(cost_rows)
-        {
-            let start = cost_row as usize * width;
-            let gaps: &[T; TILE] = gaps[start..start + TILE]
-                .try_into()
-                .expect("tiles are whole");
-            for (best, gap) in best.iter_mut().zip(gaps) {
-                // An infinite gap with lcb = 0 gives NaN, which this comparison drops.
-                let value = if FUSED {
-                    lcb.fused(*gap, gain)
-                } else {
-                    gain - lcb * *gap
-                };
-                *best = if value > *best { value } else { *best };
-            }
-        }
-        let weight = T::of(weight);
-        for (sum, best) in sums.iter_mut().zip(best) {
-            *sum += weight * best;
-        }
-    }
-    TILE
 }

@@ -1,15 +1,14 @@
-//! The CPU backend: every problem by the strategy that is asked for, or the one that is likely the fastest.
+//! The CPU backend: every problem by the strategy that is asked for, or by the one that is likely the fastest.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use super::auction_envelope::{self, ActionBounds};
-use super::induction::Setting;
-use super::singles::{Clock, OracleOf, Posed};
-use super::theta_index::{ThetaIndex, ThetaIndices};
-use super::{Strategy, cost_model, dense, gap_envelope, packed, shared_envelope};
-use crate::dp::problem::{evaluate_bounds, evaluate_shared_bounds};
+use super::choice::{Strategy, fastest};
+use super::chunk::{BoundTimer, ChunkBounds};
+use super::{dense, shared_envelope};
+use crate::dp::problem::evaluate_bounds;
 use crate::dp::stopwatch::Stopwatch;
 use crate::dp::{
     Backend, BackendError, BoundParameters, Coefficients, PlanRequest, Plans, Precision, Problem,
@@ -22,9 +21,7 @@ pub struct Cpu {
     forced: Option<Strategy>,
     terms: Precision,
     used: BTreeMap<Strategy, u64>,
-    /// What auctions need, kept from plan to plan.
-    thetas: ThetaIndices,
-    /// Kept from plan to plan: fresh memory costs more than filling it.
+    /// Kept from plan to plan: allocating costs more than filling.
     coefficients: Vec<Coefficients>,
 }
 
@@ -43,7 +40,6 @@ impl Cpu {
             forced,
             terms,
             used: BTreeMap::new(),
-            thetas: ThetaIndices::default(),
             coefficients: Vec::new(),
         }
     }
@@ -53,92 +49,61 @@ impl Cpu {
         &self.used
     }
 
-    /// Brings up to date what the strategies that may be chosen need to know of samples.
-    fn update_indices<'s>(&mut self, settings: impl Iterator<Item = Setting<'s>>) {
-        let forced = self.forced;
-        let auctions = settings.filter(|setting| {
-            setting.sample.bids().is_some()
-                && match forced {
-                    None => !cost_model::is_small(*setting),
-                    Some(strategy) => strategy == Strategy::AuctionEnvelope,
-                }
-        });
-        self.thetas.update(auctions.map(|setting| setting.sample));
-    }
-
-    /// The strategy for a sample; `auction` is the index of an auction whose bounds are free of contexts.
-    fn choose(
-        &self,
-        setting: Setting,
-        auction: Option<&ThetaIndex>,
-    ) -> Result<Strategy, BackendError> {
-        let Some(strategy) = self.forced else {
-            return Ok(cost_model::fastest(setting, auction, self.terms));
-        };
-        let suits = strategy.suits(setting.sample);
-        if suits && (strategy != Strategy::AuctionEnvelope || auction.is_some()) {
-            return Ok(strategy);
+    /// The strategy for a problem; `context_free` says whether an auction's bounds are free of contexts.
+    fn choose(&self, problem: &Problem, context_free: bool) -> Result<Strategy, BackendError> {
+        match self.forced {
+            None => Ok(fastest(problem, context_free, self.terms)),
+            Some(Strategy::AuctionEnvelope) if !context_free => {
+                Err(Strategy::AuctionEnvelope.refused())
+            }
+            Some(strategy) if strategy.suits(problem.sample) => Ok(strategy),
+            Some(strategy) => Err(strategy.refused()),
         }
-        Err(strategy.refused())
     }
 
-    fn solve_one(&self, posed: &Posed) -> Result<(Strategy, RawTable), BackendError> {
-        let problem = &posed.problem;
-        let setting = Setting::of_problem(problem);
-        let index = self.thetas.of(problem.sample);
+    fn solve_one(
+        &self,
+        problem: &Problem,
+        bounds: Option<&ChunkBounds>,
+    ) -> Result<(Strategy, RawTable), BackendError> {
         // Only a whole table can show that its bounds are free of contexts.
-        let index = index.filter(|_| posed.oracle.is_none());
-        let mut strategy = self.choose(setting, index)?;
-        if let (Strategy::AuctionEnvelope, Some(index)) = (strategy, index) {
+        let mut strategy = self.choose(problem, bounds.is_none())?;
+        if strategy == Strategy::AuctionEnvelope {
             match auction_envelope::action_bounds(problem) {
-                Some(bounds) => {
-                    let table = auction_envelope::solve(setting, &bounds, index)?;
-                    return Ok((strategy, table));
-                }
-                None => strategy = self.choose(setting, None)?,
+                Some(bounds) => return Ok((strategy, auction_envelope::solve(problem, &bounds)?)),
+                None => strategy = self.choose(problem, false)?,
             }
         }
         let table = match strategy {
-            Strategy::GapEnvelope => gap_envelope::solve(posed),
             Strategy::SharedEnvelope => shared_envelope::solve(problem),
-            Strategy::Dense | Strategy::AuctionEnvelope if self.terms == Precision::F64 => {
-                packed::solve(posed)
-            }
-            Strategy::Dense | Strategy::AuctionEnvelope => dense::solve(problem, self.terms),
+            _ => dense::solve(problem, bounds, self.terms),
         };
         Ok((strategy, table?))
     }
 
-    fn solve_posed(&mut self, batch: &[Posed]) -> Result<Vec<RawTable>, BackendError> {
-        let solved: Result<Vec<(Strategy, RawTable)>, BackendError> = batch
+    /// Solves a batch; `bounds` has what evaluates the single contexts of each problem.
+    fn solve_all<'b>(
+        &mut self,
+        batch: &[Problem],
+        bounds: impl Fn(usize) -> Option<ChunkBounds<'b>> + Sync,
+    ) -> Result<Vec<RawTable>, BackendError> {
+        let solve = |(i, problem)| self.solve_one(problem, bounds(i).as_ref());
+        let solved: Vec<(Strategy, RawTable)> = batch
             .par_iter()
-            .map(|posed| self.solve_one(posed))
-            .collect();
-        let tables = solved?.into_iter().map(|(strategy, table)| {
+            .enumerate()
+            .map(solve)
+            .collect::<Result<_, _>>()?;
+        let tables = solved.into_iter().map(|(strategy, table)| {
             *self.used.entry(strategy).or_default() += 1;
             table
         });
         Ok(tables.collect())
     }
 
-    /// Whether strategies want the coefficients of all contexts at once: 32-bit terms do, which are scaled by the largest
-    /// gain, and auctions that are told to have bounds free of contexts.
-    fn needs_whole_tables(&self) -> bool {
-        self.terms == Precision::F32 || self.forced == Some(Strategy::AuctionEnvelope)
-    }
-
-    /// The table of a request that is best solved without evaluating bounds context by context.
-    fn plan_one(&self, request: &PlanRequest) -> Option<Result<RawTable, BackendError>> {
-        let index = self.thetas.of(request.sample)?;
-        let bounds = self.context_free(request, index)?;
-        let setting = Setting::of_request(request);
-        Some(auction_envelope::solve(setting, &bounds, index))
-    }
-
-    /// The bounds of such a request.
-    fn context_free(&self, request: &PlanRequest, index: &ThetaIndex) -> Option<ActionBounds> {
-        let setting = Setting::of_request(request);
-        let strategy = self.choose(setting, Some(index)).ok()?;
+    /// The bounds of a request that is best solved without evaluating them context by context.
+    fn context_free_bounds(&self, request: &PlanRequest) -> Option<ActionBounds> {
+        request.sample.bids()?;
+        let strategy = self.choose(&request.without_bounds(), true).ok()?;
         if strategy != Strategy::AuctionEnvelope {
             return None;
         }
@@ -150,6 +115,13 @@ impl Cpu {
             BoundParameters::Ellipsoid(_) => None,
         }
     }
+
+    /// The table of such a request.
+    fn plan_context_free(&self, request: &PlanRequest) -> Result<Option<RawTable>, BackendError> {
+        let bounds = self.context_free_bounds(request);
+        let solve = |bounds| auction_envelope::solve(&request.without_bounds(), &bounds);
+        bounds.map(solve).transpose()
+    }
 }
 
 impl Backend for Cpu {
@@ -158,65 +130,49 @@ impl Backend for Cpu {
     }
 
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
-        self.update_indices(batch.iter().map(Setting::of_problem));
-        let oracle = None;
-        let posed = batch.iter().map(|&problem| Posed { problem, oracle });
-        let posed: Vec<Posed> = posed.collect();
-        self.solve_posed(&posed)
+        self.solve_all(batch, |_| None)
     }
 
     fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
-        self.update_indices(requests.iter().map(Setting::of_request));
-        let direct = requests.par_iter().map(|r| self.plan_one(r).transpose());
+        let direct = requests.par_iter().map(|r| self.plan_context_free(r));
         let direct: Vec<Option<RawTable>> = direct.collect::<Result<_, _>>()?;
-        let others = requests
-            .iter()
-            .zip(&direct)
-            .filter(|(_, done)| done.is_none());
+        let others = requests.iter().zip(&direct);
+        let others = others.filter(|(_, done)| done.is_none());
         let others: Vec<PlanRequest> = others.map(|(request, _)| *request).collect();
         let envelopes = (requests.len() - others.len()) as u64;
         if envelopes > 0 {
             *self.used.entry(Strategy::AuctionEnvelope).or_default() += envelopes;
         }
         let start = Stopwatch::start();
+        // 32-bit terms are scaled by the largest gain, and an auction shows its structure only in the coefficients of all
+        // contexts.
+        let whole = self.terms == Precision::F32 || self.forced == Some(Strategy::AuctionEnvelope);
         let mut coefficients = std::mem::take(&mut self.coefficients);
-        let whole = self.needs_whole_tables();
-        match whole {
-            true => evaluate_bounds(&others, &mut coefficients)?,
-            false => evaluate_shared_bounds(&others, &mut coefficients)?,
-        }
+        evaluate_bounds(&others, !whole, &mut coefficients)?;
         let bounds = start.elapsed();
-        let (start, clock) = (Stopwatch::start(), Clock::default());
-        let pose = |(request, coefficients)| Posed {
-            problem: PlanRequest::with(request, coefficients),
-            oracle: (!whole).then(|| OracleOf {
-                request,
-                doubtful: !request.has_finite_bounds(),
-                clock: &clock,
-            }),
+        let (start, timer) = (Stopwatch::start(), BoundTimer::default());
+        let problems = others.iter().zip(&coefficients);
+        let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();
+        let by_chunk = |i: usize| ChunkBounds {
+            source: others[i].source,
+            unchecked: !others[i].has_finite_bounds(),
+            timer: &timer,
         };
-        let posed: Vec<Posed> = others.iter().zip(&coefficients).map(pose).collect();
-        let mut tables = self.solve_posed(&posed)?.into_iter();
+        let tables = self.solve_all(&problems, |i| (!whole).then(|| by_chunk(i)))?;
+        let mut tables = tables.into_iter();
         self.coefficients = coefficients;
         Ok(Plans {
             tables: direct
                 .into_iter()
                 .filter_map(|done| done.or_else(|| tables.next()))
                 .collect(),
-            bounds: bounds + clock.bounds_of(start.elapsed()),
+            bounds: bounds + timer.bounds_of(start.elapsed()),
         })
     }
 
     fn has_shortcut(&mut self, requests: &[PlanRequest]) -> bool {
-        self.update_indices(requests.iter().map(Setting::of_request));
-        requests.iter().all(|request| {
-            let index = self.thetas.of(request.sample);
-            index.is_some_and(|index| self.context_free(request, index).is_some())
-        })
-    }
-
-    fn takes_rows_at_once(&self) -> bool {
-        self.forced.is_some() || self.terms == Precision::F32
+        let mut all = requests.iter();
+        all.all(|request| self.context_free_bounds(request).is_some())
     }
 
     fn report(&self) -> Report {

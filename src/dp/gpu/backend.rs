@@ -44,10 +44,6 @@ impl Backend for Gpu {
         blocking::run(self.device.handle(), self.plan_async(requests))
     }
 
-    fn takes_rows_at_once(&self) -> bool {
-        true
-    }
-
     fn report(&self) -> Report {
         let precision = if self.f64 {
             Precision::F64

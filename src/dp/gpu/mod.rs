@@ -158,7 +158,7 @@ impl Gpu {
         }
         let start = Stopwatch::start();
         let mut coefficients = Vec::new();
-        evaluate_bounds(requests, &mut coefficients)?;
+        evaluate_bounds(requests, false, &mut coefficients)?;
         let bounds = start.elapsed();
         let problems = requests.iter().zip(&coefficients);
         let problems: Vec<Problem> = problems.map(|(r, c)| r.with(c)).collect();

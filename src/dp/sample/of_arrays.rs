@@ -1,4 +1,4 @@
-//! A sample stated as plain arrays, for callers that have rewards and costs and no task: bindings to other languages.
+//! A sample from plain arrays, for callers with rewards and costs but no task: bindings to other languages.
 
 use super::super::WeightedEntries;
 use super::super::shared_contexts::SharedContexts;
@@ -29,12 +29,12 @@ pub struct SampleArrays {
 pub struct ArrayList {
     /// The first of them.
     pub first: usize,
-    /// Their probabilities, which sum to the probability that somebody arrives.
+    /// Their probabilities, which sum to the probability of an arrival.
     pub weights: Vec<f64>,
 }
 
 impl ContextSample {
-    /// The sample of arrays. Their lengths must fit each other; numbers are the caller's business.
+    /// The sample of arrays. Checks that their lengths match; the caller checks the numbers.
     pub fn of_arrays(arrays: SampleArrays) -> Result<Self, Invalid> {
         let SampleArrays {
             actions,
@@ -61,7 +61,7 @@ impl ContextSample {
             let accepted = format!("arrays of {actions} actions that fit each other");
             return Err(Invalid::new("arrays", found, accepted));
         }
-        // All that the task says of contexts is replaced below.
+        // Everything that the task determines is replaced below.
         let wages = vec![1; actions];
         let application = ApplicationSpec::Procurement { wages };
         let task = TaskSpec::new(list_of_step.len(), 0, application, 0).check()?;

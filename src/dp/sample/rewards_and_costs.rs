@@ -1,4 +1,4 @@
-//! What the actions earn and cost in the contexts of a sample.
+//! Rewards and costs of the actions in the contexts of a sample.
 
 use super::ContextSample;
 
@@ -20,7 +20,7 @@ impl ContextSample {
     }
 
     /// r of single contexts by action; for an auction, what is added to theta. `None` where there are only shared ones.
-    pub fn single_rewards(&self) -> Option<&[f64]> {
+    pub(crate) fn single_rewards(&self) -> Option<&[f64]> {
         self.singles.as_ref().map(|s| s.rewards.as_slice())
     }
 
@@ -30,12 +30,12 @@ impl ContextSample {
     }
 
     /// Costs of single contexts by action, as rows of [`ContextSample::distinct_costs`].
-    pub fn single_cost_rows(&self) -> &[u32] {
+    pub(crate) fn single_cost_rows(&self) -> &[u32] {
         self.singles.as_ref().map_or(&[], |s| &s.cost_rows)
     }
 
     /// Costs by action, as rows of [`ContextSample::distinct_costs`], where all entries have the same.
-    pub fn common_cost_rows(&self) -> Option<&[u32]> {
+    pub(crate) fn common_cost_rows(&self) -> Option<&[u32]> {
         match &self.singles {
             Some(singles) => Some(&singles.cost_rows),
             None => self.shared.common_cost_rows(self.actions),
@@ -43,7 +43,7 @@ impl ContextSample {
     }
 
     /// The costs of an entry by action, as rows of [`ContextSample::distinct_costs`].
-    pub fn cost_rows_of(&self, entry: usize) -> &[u32] {
+    pub(crate) fn cost_rows_of(&self, entry: usize) -> &[u32] {
         match &self.singles {
             Some(singles) if entry >= self.shared.len() => &singles.cost_rows,
             _ => &self.shared.cost_rows[entry * self.actions..(entry + 1) * self.actions],

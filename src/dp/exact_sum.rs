@@ -2,14 +2,14 @@
 
 /// A running sum that keeps what rounding drops (Neumaier).
 #[derive(Debug, Default)]
-pub(in crate::dp) struct ExactSum {
+pub(super) struct ExactSum {
     sum: f64,
     dropped: f64,
 }
 
 impl ExactSum {
     /// Adds a term; returns the sum so far.
-    pub fn add(&mut self, x: f64) -> f64 {
+    pub(super) fn add(&mut self, x: f64) -> f64 {
         let sum = self.sum + x;
         self.dropped += if self.sum.abs() >= x.abs() {
             (self.sum - sum) + x

@@ -1,26 +1,21 @@
-//! The private values theta of an auction's contexts at one step, kept in order as they are appended, with sums above
-//! every value. They make the mean of a piecewise linear function of theta a matter of its corners.
+//! The private values theta of an auction's contexts at one step, kept sorted, with the sums above every value. With them
+//! the mean of a piecewise linear function of theta needs only its corners.
 //!
-//! Thetas lie in blocks, and sums are added up within blocks and over them, so that rounding stays small however many
-//! there are. Which theta begins a block is a matter of its own bits: sums depend on what has been appended, and not on
-//! the order or the portions it came in.
+//! Thetas lie in blocks, and sums are added up within blocks and over them, so that rounding stays small however many there
+//! are. Whether a theta begins a block depends on its own bits: sums depend on what was inserted, not on the order.
 
-/// One theta in so many begins a block.
+/// One theta in this many begins a block.
 const PER_BLOCK: u64 = 256;
-
-/// Pending values are inserted one by one up to this share of those in place; more are sorted together with them.
-const REBUILD_SHARE: usize = 16;
 
 /// Weighted thetas in rising order. Equal ones are merged; those that no bid can gain from are left out.
 #[derive(Debug, Clone)]
-pub(super) struct SortedThetas {
+pub(in crate::dp) struct SortedThetas {
     origin: f64,
     largest: f64,
     count: usize,
     /// The smallest theta of each block but the first, which holds what lies below them all.
     firsts: Vec<f64>,
     blocks: Vec<Block>,
-    pending: Vec<(f64, f64)>,
 }
 
 /// Neighbouring thetas. `above[k]` sums over the block's thetas from number k on, `later` over all later blocks.
@@ -30,11 +25,13 @@ struct Block {
     weights: Vec<f64>,
     above: Vec<Above>,
     later: Above,
+    /// Whether `above` has yet to be added up.
+    changed: bool,
 }
 
 /// What lies above a value x: sum of w and sum of w (theta - origin).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Above {
+pub(in crate::dp) struct Above {
     /// Sum of weights.
     pub weight: f64,
     /// Sum of weighted distances from the origin.
@@ -68,7 +65,6 @@ impl SortedThetas {
             count: 0,
             firsts: Vec::new(),
             blocks: vec![Block::empty()],
-            pending: Vec::new(),
         }
     }
 
@@ -77,89 +73,49 @@ impl SortedThetas {
         self.count
     }
 
-    /// Adds weight to a theta; [`SortedThetas::update`] puts it in place.
-    pub fn push(&mut self, theta: f64, weight: f64) {
-        if theta > self.origin {
-            self.largest = self.largest.max(theta);
-            self.pending.push((theta, weight));
-        }
-    }
-
-    /// Puts pending thetas in place: one by one where they are few, else by sorting everything anew.
-    pub fn update(&mut self) {
-        if self.pending.is_empty() {
+    /// Adds weight to a theta; sums are wrong until [`SortedThetas::add_up`].
+    pub fn insert(&mut self, theta: f64, weight: f64) {
+        let is_useful = theta > self.origin;
+        if !is_useful {
             return;
         }
-        if self.pending.len() * REBUILD_SHARE <= self.count {
-            for (theta, weight) in std::mem::take(&mut self.pending) {
-                self.insert(theta, weight);
-            }
-        } else {
-            self.rebuild();
-        }
-        let mut later = Above::default();
-        for block in self.blocks.iter_mut().rev() {
-            block.later = later;
-            later = later.plus(block.above[0]);
-        }
-    }
-
-    fn rebuild(&mut self) {
-        let mut all = std::mem::take(&mut self.pending);
-        for block in &self.blocks {
-            let weighted = block.thetas.iter().zip(&block.weights);
-            all.extend(weighted.map(|(theta, weight)| (*theta, *weight)));
-        }
-        all.sort_by(|x, y| x.0.total_cmp(&y.0));
-        all.dedup_by(|next, kept| {
-            let equal = next.0 == kept.0;
-            if equal {
-                kept.1 += next.1;
-            }
-            equal
-        });
-        self.count = all.len();
-        self.firsts.clear();
-        self.blocks.clear();
-        let mut block = Block::empty();
-        for (theta, weight) in all {
-            if begins_block(theta) {
-                self.firsts.push(theta);
-                self.blocks
-                    .push(std::mem::replace(&mut block, Block::empty()));
-            }
-            block.thetas.push(theta);
-            block.weights.push(weight);
-        }
-        self.blocks.push(block);
-        let origin = self.origin;
-        self.blocks
-            .iter_mut()
-            .for_each(|block| block.add_up(origin));
-    }
-
-    fn insert(&mut self, theta: f64, weight: f64) {
+        self.largest = self.largest.max(theta);
         let number = self.firsts.partition_point(|first| *first <= theta);
         let block = &mut self.blocks[number];
+        block.changed = true;
         let place = block.thetas.partition_point(|t| *t < theta);
         if block.thetas.get(place) == Some(&theta) {
             block.weights[place] += weight;
-        } else {
-            self.count += 1;
-            block.thetas.insert(place, theta);
-            block.weights.insert(place, weight);
-            if begins_block(theta) {
-                let mut upper = Block {
-                    thetas: block.thetas.split_off(place),
-                    weights: block.weights.split_off(place),
-                    ..Block::empty()
-                };
-                upper.add_up(self.origin);
-                self.firsts.insert(number, theta);
-                self.blocks.insert(number + 1, upper);
-            }
+            return;
         }
-        self.blocks[number].add_up(self.origin);
+        self.count += 1;
+        block.thetas.insert(place, theta);
+        block.weights.insert(place, weight);
+        if begins_block(theta) {
+            let upper = Block {
+                thetas: block.thetas.split_off(place),
+                weights: block.weights.split_off(place),
+                changed: true,
+                ..Block::empty()
+            };
+            self.firsts.insert(number, theta);
+            self.blocks.insert(number + 1, upper);
+        }
+    }
+
+    /// Brings the sums up to date.
+    pub fn add_up(&mut self) {
+        if !self.blocks.iter().any(|block| block.changed) {
+            return;
+        }
+        let mut later = Above::default();
+        for block in self.blocks.iter_mut().rev() {
+            if block.changed {
+                block.add_up(self.origin);
+            }
+            block.later = later;
+            later = later.plus(block.above[0]);
+        }
     }
 
     /// Sums over the thetas whose distance from the origin exceeds `distance`.
@@ -184,10 +140,12 @@ impl Block {
             weights: Vec::new(),
             above: vec![Above::default()],
             later: Above::default(),
+            changed: false,
         }
     }
 
     fn add_up(&mut self, origin: f64) {
+        self.changed = false;
         self.above.clear();
         self.above.resize(self.thetas.len() + 1, Above::default());
         let mut sum = Above::default();
@@ -231,9 +189,9 @@ mod tests {
                     let theta = 0.5 + rng.random_range(0..distinct) as f64 / distinct as f64;
                     let theta = theta * 4.0;
                     all.push((theta, 1.0 + rng.random::<f64>()));
-                    sorted.push(theta, all[all.len() - 1].1);
+                    sorted.insert(theta, all[all.len() - 1].1);
                 }
-                sorted.update();
+                sorted.add_up();
                 let distance = 6.0 * rng.random::<f64>();
                 let (mine, plain) = (sorted.above(distance), literal(&all, 1.0, 1.0 + distance));
                 approx::assert_relative_eq!(mine.weight, plain.weight, max_relative = 1e-13);
@@ -253,8 +211,8 @@ mod tests {
         let sums = |thetas: &[f64], portion: usize| -> Vec<Above> {
             let mut sorted = SortedThetas::new(1.0);
             for portion in thetas.chunks(portion) {
-                portion.iter().for_each(|theta| sorted.push(*theta, 1.0));
-                sorted.update();
+                portion.iter().for_each(|theta| sorted.insert(*theta, 1.0));
+                sorted.add_up();
             }
             assert!(sorted.blocks.len() > 10, "{}", sorted.blocks.len());
             corners.iter().map(|x| sorted.above(*x)).collect()

@@ -1,0 +1,327 @@
+//! The inner loops of the dense solver: the gains of a chunk of contexts, added up budget by budget in tiles that fit the
+//! vector registers. Vectors run over budgets, or over contexts where budgets are few. The instruction set is chosen at run
+//! time.
+
+use super::chunk::{Chunk, LANES};
+use super::terms::Term;
+
+/// Contexts per partial sum: their coefficients stay in cache while all budgets pass. Part of the result's bits; not to be
+/// tuned by machine.
+pub(super) const CHUNK: usize = 256;
+
+const FIRST_ENTRIES: [u32; CHUNK] = {
+    let mut first = [0; CHUNK];
+    let mut i = 0;
+    while i < CHUNK {
+        first[i] = i as u32;
+        i += 1;
+    }
+    first
+};
+const ONES: [f64; CHUNK] = [1.0; CHUNK];
+
+/// Contexts and their coefficients.
+pub(super) struct Contexts<'a, T> {
+    /// Gains, the actions of an entry together.
+    gain: &'a [T],
+    /// lcb, likewise.
+    lcb: &'a [T],
+    entries: &'a [u32],
+    weights: &'a [f64],
+    /// Whether `entries` are 0, 1, 2, ..., each of weight 1, and need not be read.
+    plain: bool,
+}
+
+impl<'a, T> Contexts<'a, T> {
+    /// Some entries with their weights.
+    pub fn some(gain: &'a [T], lcb: &'a [T], entries: &'a [u32], weights: &'a [f64]) -> Self {
+        Self {
+            gain,
+            lcb,
+            entries,
+            weights,
+            plain: false,
+        }
+    }
+
+    /// The first `contexts` entries, each of weight 1.
+    pub fn first(contexts: usize, gain: &'a [T], lcb: &'a [T]) -> Self {
+        Self {
+            plain: true,
+            ..Self::some(gain, lcb, &FIRST_ENTRIES[..contexts], &ONES[..contexts])
+        }
+    }
+}
+
+/// The row of gaps of each action.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum GapRows<'a> {
+    /// The same in every context: two contexts can share the gaps they read.
+    Common(&'a [u32]),
+    /// The same, one context after the other: the plain loop that the paired one is tested against.
+    CommonOneByOne(&'a [u32]),
+    /// This many per entry.
+    ByEntry(usize, &'a [u32]),
+}
+
+impl<'a> GapRows<'a> {
+    #[inline(always)]
+    fn of(self, entry: u32) -> &'a [u32] {
+        match self {
+            Self::Common(rows) | Self::CommonOneByOne(rows) => rows,
+            Self::ByEntry(actions, rows) => &rows[entry as usize * actions..][..actions],
+        }
+    }
+}
+
+/// Adds the gains of the contexts to `sums`, context by context. Rows of gaps are as long as `sums`, in whole cache lines.
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512vl+avx512dq+fma",
+    "x86_64+avx2+fma",
+    "aarch64+neon"
+))]
+pub(super) fn add_gains<T: Term>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    rows: GapRows,
+    sums: &mut [T],
+) {
+    // Without the instruction, fused arithmetic would be a slow call. Tiles are as wide as registers allow.
+    let fused =
+        multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64"));
+    let wide = multiversion::target::target_cfg_f!(target_feature = "avx512f");
+    // Pairs of 32-bit contexts need registers that only AVX-512 has.
+    let pairs = matches!(rows, GapRows::Common(_)) && (wide || size_of::<T>() == 8);
+    match (fused, pairs) {
+        (true, true) if wide => add_tiles::<T, 512, 2, true>(contexts, gaps, rows, sums),
+        (true, true) => add_tiles::<T, 128, 2, true>(contexts, gaps, rows, sums),
+        (false, true) => add_tiles::<T, 128, 2, false>(contexts, gaps, rows, sums),
+        (true, false) => add_tiles::<T, 256, 1, true>(contexts, gaps, rows, sums),
+        (false, false) => add_tiles::<T, 256, 1, false>(contexts, gaps, rows, sums),
+    }
+}
+
+/// Tiles of at most `BYTES`, `N` contexts at a time.
+#[inline(always)]
+fn add_tiles<T: Term, const BYTES: usize, const N: usize, const FUSED: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    rows: GapRows,
+    sums: &mut [T],
+) {
+    let width = sums.len();
+    let mut first = 0;
+    while first < width {
+        let (gaps, sums) = (&gaps[first..], &mut sums[first..]);
+        let rows = (rows, width);
+        first += match sums.len().min(BYTES / size_of::<T>()) {
+            128.. => add_tile::<T, 128, N, FUSED>(contexts, gaps, rows, sums),
+            64.. => add_tile::<T, 64, N, FUSED>(contexts, gaps, rows, sums),
+            32.. => add_tile::<T, 32, N, FUSED>(contexts, gaps, rows, sums),
+            16.. => add_tile::<T, 16, N, FUSED>(contexts, gaps, rows, sums),
+            _ if N == 2 => add_narrow_tile::<T, FUSED>(contexts, gaps, rows, sums),
+            _ => add_tile::<T, 8, N, FUSED>(contexts, gaps, rows, sums),
+        };
+    }
+}
+
+/// One tile of budgets, all contexts and actions. Returns the size of the tile.
+#[inline(always)]
+fn add_tile<T: Term, const TILE: usize, const N: usize, const FUSED: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    (rows, width): (GapRows, usize),
+    sums: &mut [T],
+) -> usize {
+    let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
+    let mut total = *sums;
+    let weights = contexts.weights.chunks(N);
+    for (entries, weights) in contexts.entries.chunks(N).zip(weights) {
+        let rows = rows.of(entries[0]);
+        // The last of an odd number is paired with itself, which is not counted.
+        let coefficients: [(&[T], &[T]); N] = std::array::from_fn(|i| {
+            let entry = entries.get(i).unwrap_or(&entries[0]);
+            let first = *entry as usize * rows.len();
+            let pairs = first..first + rows.len();
+            (&contexts.gain[pairs.clone()], &contexts.lcb[pairs])
+        });
+        let mut best = [[T::zeroed(); TILE]; N];
+        for (action, &row) in rows.iter().enumerate() {
+            let start = row as usize * width;
+            let gap: &[T; TILE] = gaps[start..start + TILE]
+                .try_into()
+                .expect("tiles are whole");
+            let of_action: [(T, T); N] =
+                std::array::from_fn(|i| (coefficients[i].0[action], coefficients[i].1[action]));
+            for k in 0..TILE {
+                for i in 0..N {
+                    let (gain, lcb) = of_action[i];
+                    best[i][k] = better::<T, FUSED>(best[i][k], gain, lcb, gap[k]);
+                }
+            }
+        }
+        for (best, &weight) in best.iter().zip(weights) {
+            let weight = T::of(weight);
+            for k in 0..TILE {
+                total[k] += weight * best[k];
+            }
+        }
+    }
+    *sums = total;
+    TILE
+}
+
+/// Eight budgets and all contexts: where actions are few, a loop made for their number. Returns the size of the tile.
+#[inline(always)]
+fn add_narrow_tile<T: Term, const FUSED: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    (rows, width): (GapRows, usize),
+    sums: &mut [T],
+) -> usize {
+    let few = (rows.of(0), width);
+    match few.0.len() {
+        2 => add_few_actions::<T, 2, FUSED>(contexts, gaps, few, sums),
+        3 => add_few_actions::<T, 3, FUSED>(contexts, gaps, few, sums),
+        4 => add_few_actions::<T, 4, FUSED>(contexts, gaps, few, sums),
+        5 => add_few_actions::<T, 5, FUSED>(contexts, gaps, few, sums),
+        6 => add_few_actions::<T, 6, FUSED>(contexts, gaps, few, sums),
+        7 => add_few_actions::<T, 7, FUSED>(contexts, gaps, few, sums),
+        8 => add_few_actions::<T, 8, FUSED>(contexts, gaps, few, sums),
+        _ => return add_tile::<T, 8, 2, FUSED>(contexts, gaps, (rows, width), sums),
+    }
+    8
+}
+
+/// The inner loops with the gaps of all actions in registers.
+#[inline(always)]
+fn add_few_actions<T: Term, const ACTIONS: usize, const FUSED: bool>(
+    contexts: &Contexts<T>,
+    gaps: &[T],
+    (rows, width): (&[u32], usize),
+    sums: &mut [T],
+) {
+    let sums: &mut [T; 8] = (&mut sums[..8]).try_into().expect("tiles are whole");
+    let mut total = *sums;
+    let mut gap = [[T::zeroed(); 8]; ACTIONS];
+    for (gap, &row) in gap.iter_mut().zip(rows) {
+        gap.copy_from_slice(&gaps[row as usize * width..][..8]);
+    }
+    let best_gains = |gain: &[T; ACTIONS], lcb: &[T; ACTIONS]| {
+        let mut best = [T::zeroed(); 8];
+        for a in 0..ACTIONS {
+            for k in 0..8 {
+                best[k] = better::<T, FUSED>(best[k], gain[a], lcb[a], gap[a][k]);
+            }
+        }
+        best
+    };
+    let gains = contexts.gain.as_chunks::<ACTIONS>().0;
+    let lcbs = contexts.lcb.as_chunks::<ACTIONS>().0;
+    if contexts.plain {
+        let all = ..contexts.entries.len();
+        for (gain, lcb) in gains[all].iter().zip(&lcbs[all]) {
+            let best = best_gains(gain, lcb);
+            for k in 0..8 {
+                total[k] += best[k];
+            }
+        }
+    } else {
+        for (&entry, &weight) in contexts.entries.iter().zip(contexts.weights) {
+            let best = best_gains(&gains[entry as usize], &lcbs[entry as usize]);
+            let weight = T::of(weight);
+            for k in 0..8 {
+                total[k] += weight * best[k];
+            }
+        }
+    }
+    *sums = total;
+}
+
+/// The larger of a value and gain - lcb gap. An infinite gap with lcb = 0 gives NaN, which the comparison drops.
+#[inline(always)]
+fn better<T: Term, const FUSED: bool>(best: T, gain: T, lcb: T, gap: T) -> T {
+    let value = if FUSED {
+        lcb.fused(gap, gain)
+    } else {
+        gain - lcb * gap
+    };
+    if value > best { value } else { best }
+}
+
+/// Adds the gains of a chunk stored by action to `sums`, with vectors over contexts: few budgets would leave vectors over
+/// budgets empty. `rows` has the row of gaps of each action, each `width` long.
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512vl+avx512dq+fma",
+    "x86_64+avx2+fma",
+    "aarch64+neon"
+))]
+pub(super) fn add_gains_by_action(
+    chunk: &Chunk,
+    gaps: &[f64],
+    rows: (&[u32], usize),
+    sums: &mut [f64],
+) {
+    if multiversion::target::target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
+        add_budgets::<true>(chunk, gaps, rows, sums);
+    } else {
+        add_budgets::<false>(chunk, gaps, rows, sums);
+    }
+}
+
+#[inline(always)]
+fn add_budgets<const FUSED: bool>(
+    chunk: &Chunk,
+    gaps: &[f64],
+    rows: (&[u32], usize),
+    sums: &mut [f64],
+) {
+    // Nothing can be bought with a budget of 0.
+    let mut budget = 1;
+    while budget < sums.len() {
+        let (gaps, sums) = (&gaps[budget..], &mut sums[budget..]);
+        budget += match sums.len() {
+            4.. => add_few_budgets::<4, FUSED>(chunk, gaps, rows, sums),
+            2.. => add_few_budgets::<2, FUSED>(chunk, gaps, rows, sums),
+            _ => add_few_budgets::<1, FUSED>(chunk, gaps, rows, sums),
+        };
+    }
+}
+
+/// All contexts and actions, a few budgets. Returns how many budgets.
+#[inline(always)]
+fn add_few_budgets<const BUDGETS: usize, const FUSED: bool>(
+    chunk: &Chunk,
+    gaps: &[f64],
+    (rows, width): (&[u32], usize),
+    sums: &mut [f64],
+) -> usize {
+    let apart = chunk.apart();
+    let (gains, lcbs) = (chunk.gain(), chunk.lcb());
+    let mut totals = [[0.0; LANES]; BUDGETS];
+    for first in (0..apart).step_by(LANES) {
+        let mut best = [[0.0; LANES]; BUDGETS];
+        let mut place = first;
+        for &row in rows {
+            let gain: &[f64; LANES] = gains[place..place + LANES].try_into().expect("whole");
+            let lcb: &[f64; LANES] = lcbs[place..place + LANES].try_into().expect("whole");
+            let gaps = &gaps[row as usize * width..][..BUDGETS];
+            let gap: &[f64; BUDGETS] = gaps.try_into().expect("whole");
+            for (best, &gap) in best.iter_mut().zip(gap) {
+                for lane in 0..LANES {
+                    best[lane] = better::<f64, FUSED>(best[lane], gain[lane], lcb[lane], gap);
+                }
+            }
+            place += apart;
+        }
+        for (total, best) in totals.iter_mut().zip(&best) {
+            for lane in 0..LANES {
+                total[lane] += best[lane];
+            }
+        }
+    }
+    for (sum, total) in sums.iter_mut().zip(&totals) {
+        *sum += total.iter().sum::<f64>();
+    }
+    BUDGETS
+}
