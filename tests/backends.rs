@@ -261,11 +261,11 @@ fn tables_that_cannot_be_right_are_refused() {
     }
 }
 
-/// Bounds that are as told, whatever that is.
+/// Given bounds.
 #[derive(Debug)]
-struct Told(Coefficients, Option<BoundParameters>);
+struct Given(Coefficients, Option<BoundParameters>);
 
-impl BoundSource for Told {
+impl BoundSource for Given {
     fn fill_entries(
         &self,
         sample: &ContextSample,
@@ -321,7 +321,7 @@ fn bounds_that_are_not_finite_are_refused() {
             let by_step = owned.sample.is_split_by_step();
             let armed = BoundParameters::Armed { bounds, by_step };
             for parameters in [None, Some(armed)] {
-                let source = Told(coefficients.clone(), parameters);
+                let source = Given(coefficients.clone(), parameters);
                 let request = PlanRequest {
                     source: &source,
                     ..owned.request()

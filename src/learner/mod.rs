@@ -1,5 +1,4 @@
-//! Algorithm 1 for one real decision maker: an object to hold while customers come and go. It knows a [`crate::task::Task`]
-//! and what it was told, nothing of any world.
+//! Algorithm 1 for one real decision maker. A [`Learner`] knows a [`crate::task::Task`] and its own observations, no world.
 //!
 //! ```
 //! use cbwk_gpu::dp::cpu::Cpu;
@@ -23,7 +22,7 @@
 //! ```
 
 mod error;
-pub mod journal;
+pub(crate) mod journal;
 #[allow(
     clippy::module_inception,
     reason = "the file of the struct that names the room"
