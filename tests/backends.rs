@@ -367,7 +367,7 @@ fn timing_is_the_same_work_on_both_backends() {
     assert!(cpu[4..].iter().all(|size| *size == 32 * cpu[0]));
 }
 
-/// Errors of this layer name no option and no file: those belong to whoever asked.
+/// Errors of this layer name no option and no file: those belong to the caller.
 #[test]
 fn errors_name_no_options() {
     let mut errors: Vec<BackendError> = Strategy::ALL.map(Strategy::refused).to_vec();

@@ -1,5 +1,4 @@
-//! Studies that are ended in every way: what is resumed ends with the bytes of a run that was not interrupted (times aside), what
-//! is damaged is refused or harmless. Run with `--nocapture` to see the counts.
+//! Interrupted studies resume to the bytes of an uninterrupted run (times aside); damage is refused or harmless. Run with `--nocapture` to see the counts.
 
 #![cfg(unix)]
 

@@ -115,8 +115,7 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
             }
             assert!(worst < 2e-6, "{name}, round {round}: {worst:e}");
         }
-        // Rounds that lay everything out anew apart, the last plans upload no more than the first ones, but for the luck of
-        // arrivals.
+        // Except in rounds that lay everything out again, late plans upload no more than early ones, up to random arrivals.
         let typical = |part: &[u64]| *part.iter().min().unwrap();
         say(&format!(
             "{name} (coupled: {coupled}): bounds on the adapter, error {worst:.1e}; bytes up per plan {} early, {} late",

@@ -244,7 +244,7 @@ fn repeated_requests_get_the_same_answer() {
     let second = cbwk(folder.path(), &["serve", "."]);
     assert_eq!(second.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&second.stderr).contains("another process"));
-    // An episode that was left open ends with the next one, once nobody has asked for it since the start.
+    // An episode left open ends with the next `begin`, if it had no request since the start.
     shop.ask(r#"{"op":"begin","episode":"e","budget":5}"#);
     drop(shop);
     let mut shop = Lines::start(folder.path(), &[]);

@@ -316,7 +316,7 @@ fn rubbish_is_answered_and_never_stops_the_service() {
         (status, answer["error"]["code"].as_str()),
         (400, Some("invalid"))
     );
-    // Slow clients are let go; meanwhile others are served.
+    // Slow clients are disconnected; others are served.
     let start = Instant::now();
     let mut probe = http.client();
     assert_eq!(probe.get("/healthz").unwrap().0, 200);

@@ -6,7 +6,7 @@
 //! use cbwk_gpu::oracle::Armed;
 //! use cbwk_gpu::task::{ApplicationSpec, TaskSpec};
 //!
-//! // Three units a day, ten customers at the most, two prices, one feature per customer.
+//! // Three units a day, at most ten customers, two prices, one feature per customer.
 //! let prices = vec![1.0, 2.0];
 //! let task = TaskSpec::new(10, 3, ApplicationSpec::Pricing { prices }, 1).check()?;
 //! let oracle = Box::new(Armed::stationary(task.actions(), 1.0));

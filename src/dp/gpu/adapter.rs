@@ -148,24 +148,18 @@ impl Adapters {
     /// Takes the adapter asked for by index or by a part of its name (or by WGPU_ADAPTER_NAME), else the best.
     pub fn take(self, wanted: Option<&str>) -> Result<(AdapterSummary, Adapter), BackendError> {
         let from_environment = std::env::var("WGPU_ADAPTER_NAME").ok();
-        let wanted = wanted
-            .or(from_environment.as_deref())
-            .filter(|w| !w.is_empty());
-        let names: Vec<String> = self
-            .summaries()
-            .enumerate()
-            .map(|(i, s)| format!("{i}: {}", s.name))
-            .collect();
+        let wanted = wanted.or(from_environment.as_deref());
+        let wanted = wanted.filter(|wanted| !wanted.is_empty());
+        let numbered = self.summaries().enumerate();
+        let names: Vec<String> = numbered.map(|(i, s)| format!("{i}: {}", s.name)).collect();
         let unavailable = |reason: String| BackendError::Unavailable {
             backend: "gpu".into(),
             reason,
         };
-        let matches = |i: usize, summary: &AdapterSummary| match wanted {
-            None => true,
-            Some(wanted) => match wanted.parse::<usize>() {
-                Ok(index) => i == index,
-                Err(_) => summary.name.to_lowercase().contains(&wanted.to_lowercase()),
-            },
+        let matches = |i: usize, summary: &AdapterSummary| match (wanted, wanted.map(str::parse)) {
+            (None, _) => true,
+            (_, Some(Ok::<usize, _>(index))) => i == index,
+            (Some(part), _) => summary.name.to_lowercase().contains(&part.to_lowercase()),
         };
         let mut found = self.found.into_iter().enumerate();
         let Some((_, (summary, adapter))) = found.find(|(i, (s, _))| matches(*i, s)) else {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     /// A scale in which values do not fit the table (no real problem has one): sums saturate instead of wrapping around, the
-    /// table is refused, and the cap limits what lies above it.
+    /// table is refused, and the cap limits larger values.
     #[test]
     fn values_that_do_not_fit_the_table_are_refused() {
         let Some(mut gpu) = gpu() else { return };

@@ -16,7 +16,7 @@ use crate::dp::{BackendError, BoundParameters, Coefficients, PlanRequest, Proble
 /// puts them in place.
 const MOST_WORDS: usize = 1 << 16;
 
-/// The samples of a batch on the adapter, and what is still to be written.
+/// The samples of a batch on the adapter, with pending writes.
 struct OnAdapter {
     shared: Option<(Resident, Update)>,
     singles: Option<(SingleStore, Vec<Write>)>,
@@ -226,7 +226,7 @@ fn append(device: &mut Device, slot: Slot, words: &[[u32; 2]], target: Part) -> 
     })
 }
 
-/// Brings the single contexts up to date: many numbers directly, few by the dispatch that is returned.
+/// Writes new single contexts: many numbers directly, few by the returned dispatch.
 fn write_singles(device: &mut Device, store: &SingleStore, writes: &[Write]) -> Option<Launch> {
     let limits = device.limits;
     device.reserve(Slot::Singles, store.bytes() + store.window_bytes(&limits));

@@ -169,16 +169,13 @@ impl Cut {
         start..(start + self.entries_per_window).min(self.entries.max(start))
     }
 
-    /// Byte offset of a window in the coefficients.
-    pub fn window_pair_offset(&self, window: usize) -> u32 {
-        (window * self.entries_per_window * self.actions * self.bellman.pair_bytes()) as u32
-    }
-
-    /// Byte offset of a window in the costs.
-    pub fn window_cost_offset(&self, window: usize) -> u32 {
+    /// Byte offsets of a window in the coefficients and in the costs.
+    pub fn window_offsets(&self, window: usize) -> [u32; 2] {
         let narrow = self.bellman.is_narrow();
+        let first_entry = window * self.entries_per_window;
         let words = if narrow { 1 } else { self.actions };
-        (window * self.entries_per_window * words * 4) as u32
+        let pairs = first_entry * self.actions * self.bellman.pair_bytes();
+        [pairs as u32, (first_entry * words * 4) as u32]
     }
 
     /// Bytes of the table.
@@ -284,8 +281,8 @@ mod tests {
             assert!(cut.moving && last >= 15);
             let exact = last as u64 * cut.window_entries(0).len() as u64 * 128;
             let bytes = exact * bellman.pair_bytes() as u64;
-            assert_eq!(u64::from(cut.window_pair_offset(last)), bytes);
-            assert_eq!(u64::from(cut.window_cost_offset(last)), 4 * exact);
+            let offsets = cut.window_offsets(last).map(u64::from);
+            assert_eq!(offsets, [bytes, 4 * exact]);
             let what = refused(size(5), bellman, &LIMITS);
             assert_eq!(what.as_deref(), Some("the sample"));
         }

@@ -68,18 +68,16 @@ impl Upload {
         upload.push_dispatches(problems, |remaining| {
             let pass = |window| {
                 let mut ranges = ranges_of(problems, remaining, |i, h| blocks[i][h][window]);
-                let mut first_member = 0;
-                if cut.moving {
-                    first_member = std::mem::take(&mut ranges[0][0]);
-                }
+                let first_member = match cut.moving {
+                    true => std::mem::take(&mut ranges[0][0]),
+                    false => 0,
+                };
+                let [pair_offset, cost_offset] = cut.window_offsets(window);
+                let member_offset = first_member * cut.bellman.pair_bytes() as u32;
                 Pass {
                     singles: false,
                     pieces: cut.pieces,
-                    offsets: [
-                        first_member * cut.bellman.pair_bytes() as u32,
-                        cut.window_pair_offset(window),
-                        cut.window_cost_offset(window),
-                    ],
+                    offsets: [member_offset, pair_offset, cost_offset],
                     ranges,
                 }
             };

@@ -72,7 +72,7 @@ struct Region {
     first_member: usize,
 }
 
-/// What is to be written.
+/// Pending writes.
 #[derive(Debug)]
 pub enum Update {
     /// The whole buffer.

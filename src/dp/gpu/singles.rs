@@ -57,7 +57,7 @@ pub struct Window {
 }
 
 impl SingleStore {
-    /// Updates what the adapter holds, or lays it out again. Returns also what is to be written, or why it does not fit.
+    /// Updates what the adapter holds, or lays it out again. Returns also the pending writes, or why it does not fit.
     pub fn update(
         known: Option<Self>,
         requests: &[PlanRequest],

@@ -39,7 +39,7 @@ pub fn upload(device: &mut Device, cut: &Cut, upload: &Upload) -> Bound {
     device.bind(Shader::Bellman(cut.bellman), &parts)
 }
 
-/// Writes what every plan needs anew (uniforms, headers, ranges) and reserves the outputs. Returns the parts to bind; those
+/// Writes the inputs that change with every plan (uniforms, headers, ranges) and reserves the outputs. Returns the parts to bind; those
 /// of the large inputs are still to be filled in.
 pub fn small_inputs(device: &mut Device, cut: &Cut, upload: &Upload) -> [Part; 8] {
     let mut steps = vec![0; upload.dispatches.len() * UNIFORM_STRIDE as usize];

@@ -22,12 +22,6 @@ pub struct Job {
     pub reply: Box<dyn FnOnce(Reply) + Send>,
 }
 
-impl std::fmt::Debug for Job {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "Job {{ request: {:?} }}", self.request)
-    }
-}
-
 /// A live learner that serves requests.
 #[derive(Debug)]
 pub struct Engine {

@@ -40,12 +40,6 @@ pub struct LiveStart<'a> {
     pub settings: LiveSettings,
 }
 
-impl std::fmt::Debug for LiveStart<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "LiveStart {{ open: {:?} }}", self.open)
-    }
-}
-
 impl Live {
     /// Opens the journal and restores the state it describes. Returns also notes for the user.
     pub(crate) fn open(
@@ -60,7 +54,8 @@ impl Live {
                 path.display()
             ));
         }
-        check_first_line(journal.reader(), &start.open)?;
+        let check = |_, _, line: &[u8]| check_open(&record::body(line)?, &start.open);
+        journal.reader().first(1).each(0, 1, check)?;
         let snapshot = snapshot::read(&snapshot::path_of(path), &journal);
         let known = snapshot.as_ref().map_or((0, 0), |s| (s.end, s.book.lines));
         let last_plan = last_plan(&journal.reader(), known)?;
@@ -196,28 +191,20 @@ impl Live {
     }
 }
 
-/// Checks that the journal belongs to this learner.
-fn check_first_line(lines: JournalLines, ours: &OpenRecord) -> Result<(), JournalError> {
-    lines
-        .first(1)
-        .each(0, 1, |_, _, line| check_open(&record::body(line)?, ours))
-}
-
+/// Checks the first line of a journal against this learner's.
 fn check_open(found: &OpenRecord, ours: &OpenRecord) -> Result<(), String> {
-    let about = |what: &str| {
-        Err(format!(
-            "the journal began with another {what}; restore it, or take a new folder"
-        ))
-    };
-    match found {
+    let other = match found {
         _ if found.format != FORMAT => {
-            Err(format!("found format {}; accepted: {FORMAT}", found.format))
+            return Err(format!("found format {}; accepted: {FORMAT}", found.format));
         }
-        _ if found.task != ours.task => about("task.toml"),
-        _ if found.log != ours.log => about("log.csv"),
-        _ if found.learner != ours.learner => about("learner.toml"),
-        _ => Ok(()),
-    }
+        _ if found.task != ours.task => "task.toml",
+        _ if found.log != ours.log => "log.csv",
+        _ if found.learner != ours.learner => "learner.toml",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "the journal began with another {other}; restore it, or take a new folder"
+    ))
 }
 
 /// The number of the last line of a plan, from a place on, given the number of lines before it.
