@@ -1,5 +1,5 @@
-//! How fast the service is on this machine, against what its disk and an empty handler can do. Bounded in count and time, on
-//! the loopback device alone. Run with `cargo run --release --example live_load [SECONDS] [RECORDS]`; the program
+//! The speed of the service on this machine, compared with its disk and an empty handler. Bounded in count and time, on the
+//! loopback device only. Run with `cargo run --release --example live_load [SECONDS] [RECORDS]`; the program
 //! `cbwk-gpu` must have been built beside it.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
@@ -218,7 +218,7 @@ fn measure(root: &Path, limit: Duration, records: usize) -> Result<(), Box<dyn s
     println!("64 clients without sync       {decided:>9.0}/s, an empty handler {idle:.0}/s");
     server.stop()?;
 
-    // A journal of many records: whole days of 100 customers, each told.
+    // A journal of many records: whole days of 100 customers, with all outcomes.
     let home = folder(root, "long", TASK)?;
     let mut child = Command::new(
         std::env::current_exe()?
@@ -283,8 +283,8 @@ fn measure(root: &Path, limit: Duration, records: usize) -> Result<(), Box<dyn s
             for n in 0..made {
                 let decide = format!("{{\"id\":\"last{n}\",\"step\":1,\"context\":{{\"x\":0.5}}}}");
                 client.ask("POST", "/v1/decide", &decide)?;
-                let told = format!("{{\"id\":\"last{n}\",\"accepted\":false}}");
-                client.ask("POST", "/v1/observe", &told)?;
+                let outcome = format!("{{\"id\":\"last{n}\",\"accepted\":false}}");
+                client.ask("POST", "/v1/observe", &outcome)?;
             }
             client.ask("POST", "/v1/end", "{\"episode\":\"last\"}")?;
             println!(

@@ -10,7 +10,7 @@ use cbwk_gpu::experiment::{self, NamedPolicy};
 use cbwk_gpu::policy::{Policy, Setting, Start};
 use cbwk_gpu::task::{Context, Task};
 
-/// Offers the dearest action that the budget per remaining step allows, give or take what it has been spared so far.
+/// Offers the dearest action that the budget per remaining step allows.
 #[derive(Debug)]
 struct Pacing {
     task: Arc<Task>,

@@ -1,4 +1,4 @@
-// Writes single words into the resident data of a batch: new contexts, and weights that have changed.
+// Writes words into the resident data of a batch: new contexts and changed weights.
 
 const THREADS = 64u;
 

@@ -1,12 +1,6 @@
 // One step of Optimistic-DP for a batch of problems, costs 1 to COSTS.
 //
 // `costs` has one word per entry: byte c counts its actions with cost at most c + 1. Actions are sorted by cost.
-//
-// The constants below are set by the host for the problem and the adapter.
-
-const TILE_VECTORS = 8u;
-const COSTS = 4u;
-const THREADS = 64u;
 
 // Raises `best` to the actions first..last, which all have the cost of `gap`: four at a time, then one by one.
 fn consider(best: ptr<function, Tile>, gap: ptr<function, Tile>, first: u32, last: u32) {
@@ -39,20 +33,15 @@ fn bellman(
     let problem = problems[group.z];
     let first_budget = group.x * TILE;
     load_values(problem, first_budget, group.y, thread);
-    workgroupBarrier();
 
-    // Loops over these arrays must unroll, or adapters keep them in memory: one array per cost, no index but j.
-    var gap1: Tile;
+    var gap1 = gaps(problem, first_budget, 1u);
     var gap2: Tile;
     var gap3: Tile;
     var gap4: Tile;
-    for (var j = 0u; j < TILE_VECTORS; j++) {
-        gap1[j] = gaps(problem, first_budget, j, 1u);
-        if COSTS > 1u {
-            gap2[j] = gaps(problem, first_budget, j, 2u);
-            gap3[j] = gaps(problem, first_budget, j, 3u);
-            gap4[j] = gaps(problem, first_budget, j, 4u);
-        }
+    if COSTS > 1u {
+        gap2 = gaps(problem, first_budget, 2u);
+        gap3 = gaps(problem, first_budget, 3u);
+        gap4 = gaps(problem, first_budget, 4u);
     }
 
     var sum: Tile;
@@ -73,13 +62,5 @@ fn bellman(
         }
     }
 
-    for (var j = 0u; j < TILE_VECTORS; j++) {
-        let first = thread * TILE + 4u * j;
-        thread_sums[first] = sum[j].x;
-        thread_sums[first + 1u] = sum[j].y;
-        thread_sums[first + 2u] = sum[j].z;
-        thread_sums[first + 3u] = sum[j].w;
-    }
-    workgroupBarrier();
-    write_sums(problem, first_budget, group.y, thread);
+    write_tile(problem, first_budget, group.y, thread, &sum);
 }

@@ -1,50 +1,24 @@
-// One step of Optimistic-DP for a batch of problems in 64-bit floats, any costs up to HALO: the twin of bellman_wide.wgsl
+// One step of Optimistic-DP for a batch of problems in 64-bit floats, any costs up to COSTS: the twin of bellman_wide.wgsl
 // for adapters with 64-bit shaders. The table holds values, not fixed point. `costs` has one word per pair: the cost.
-//
-// The constants below are set by the host for the adapter.
-
-const TILE = 16u;
-const HALO = 255u;
-const THREADS = 64u;
 
 alias Real = f64;
 alias Word = f64;
 
-struct Problem {
-    actions: u32,
-    width: u32,
-    horizon: u32,
-    first_pair: u32,
-    first_cost: u32,
-    first_value: u32,
-    first_sum: u32,
-    sum_stride: u32,
-    // What weights sum to, and r_max where values are capped (negative: no cap).
+struct Scale {
+    // Sum of the weights, and r_max if values are capped (negative: no cap).
     total: f64,
     cap: f64,
-    half: u32,
-    cost_max: u32,
 }
 
-struct Member {
-    weight: f64,
-    entry: u32,
-}
-
-struct Offer {
-    gain: f64,
-    lcb: f64,
-}
-
-// The value at budget b with r >= 1 steps to go, from the row before it and the partial sums.
+// The value at budget b with r >= 1 steps to go, from the previous row and the partial sums.
 fn folded(problem: Problem, r: u32, b: u32) -> f64 {
     let spendable = min(b, problem.cost_max * r);
-    var value = folded_sum(problem, r, spendable) / problem.total;
+    var value = folded_sum(problem, r, spendable) / problem.scale.total;
     if r > 1u {
         value += table[problem.first_value + (r - 2u) * problem.width + spendable];
     }
-    if problem.cap >= 0.0lf {
-        let cap = f64(min(b, r)) * problem.cap;
+    if problem.scale.cap >= 0.0lf {
+        let cap = f64(min(b, r)) * problem.scale.cap;
         if value > cap {
             value = cap;
         }
@@ -60,7 +34,6 @@ fn bellman_f64(
     let problem = problems[group.z];
     let first_budget = group.x * TILE;
     load_values(problem, first_budget, group.y, thread);
-    workgroupBarrier();
 
     var sum: array<f64, TILE>;
     let range = members_of(problem, group.z, first_budget, group.y);
@@ -73,8 +46,8 @@ fn bellman_f64(
             let cost = costs[problem.first_cost + local_pair];
             for (var i = 0u; i < TILE; i++) {
                 if first_budget + i >= cost {
-                    let gap = values[HALO + i] - values[HALO + i - min(cost, HALO)];
-                    let value = offer.gain - offer.lcb * gap;
+                    let gap = values[COSTS + i] - values[COSTS + i - min(cost, COSTS)];
+                    let value = offer.x - offer.y * gap;
                     if value > best[i] {
                         best[i] = value;
                     }
@@ -89,6 +62,5 @@ fn bellman_f64(
     for (var i = 0u; i < TILE; i++) {
         thread_sums[thread * TILE + i] = sum[i];
     }
-    workgroupBarrier();
     write_sums(problem, first_budget, group.y, thread);
 }

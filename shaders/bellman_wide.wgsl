@@ -1,20 +1,12 @@
-// One step of Optimistic-DP for a batch of problems, any costs up to HALO: the twin of bellman.wgsl where gaps do not fit
-// into registers and are taken from workgroup memory instead. Actions that cost more than the budget are passed over.
+// One step of Optimistic-DP for a batch of problems, any costs up to COSTS: the twin of bellman.wgsl for costs whose
+// gaps do not fit into registers and are taken from workgroup memory. Actions that cost more than the budget are skipped.
 // `costs` has one word per pair: the cost.
-//
-// The constants below are set by the host for the problem and the adapter.
-
-const TILE_VECTORS = 8u;
-const HALO = 255u;
-const THREADS = 64u;
-
-const TILE = 4u * TILE_VECTORS;
 
 // u(b) - u(b - cost) in rewards; `i` is the place of b in `values`.
 fn gap(problem: Problem, i: u32, cost: u32) -> f32 {
     let above = values[i];
     let below = values[i - cost];
-    return f32(select(0u, above - below, above >= below)) * problem.value_of_unit;
+    return f32(select(0u, above - below, above >= below)) * problem.scale.value_of_unit;
 }
 
 @compute @workgroup_size(THREADS)
@@ -25,21 +17,20 @@ fn bellman_wide(
     let problem = problems[group.z];
     let first_budget = group.x * TILE;
     load_values(problem, first_budget, group.y, thread);
-    workgroupBarrier();
 
-    var sum: array<vec4<f32>, TILE_VECTORS>;
+    var sum: Tile;
     let range = members_of(problem, group.z, first_budget, group.y);
     for (var m = range.x + thread; m < range.y; m += THREADS) {
         let member = members[m];
-        var best: array<vec4<f32>, TILE_VECTORS>;
+        var best: Tile;
         for (var a = 0u; a < problem.actions; a++) {
             let local_pair = member.entry * problem.actions + a;
             let offer = coefficients[problem.first_pair + local_pair];
             let cost = costs[problem.first_cost + local_pair];
             for (var j = 0u; j < TILE_VECTORS; j++) {
                 for (var lane = 0u; lane < 4u; lane++) {
-                    let i = HALO + 4u * j + lane;
-                    let value = offer.x - offer.y * gap(problem, i, min(cost, HALO));
+                    let i = COSTS + 4u * j + lane;
+                    let value = offer.x - offer.y * gap(problem, i, min(cost, COSTS));
                     let feasible = first_budget + 4u * j + lane >= cost;
                     best[j][lane] = select(best[j][lane], max(best[j][lane], value), feasible);
                 }
@@ -50,13 +41,5 @@ fn bellman_wide(
         }
     }
 
-    for (var j = 0u; j < TILE_VECTORS; j++) {
-        let first = thread * TILE + 4u * j;
-        thread_sums[first] = sum[j].x;
-        thread_sums[first + 1u] = sum[j].y;
-        thread_sums[first + 2u] = sum[j].z;
-        thread_sums[first + 3u] = sum[j].w;
-    }
-    workgroupBarrier();
-    write_sums(problem, first_budget, group.y, thread);
+    write_tile(problem, first_budget, group.y, thread, &sum);
 }

@@ -1,15 +1,9 @@
 // ucb * r and lcb of every (shared context, action) of a batch, from fitted parameters and contexts that stay on the
 // adapter. A thread takes contexts of one problem.
-//
-// The constants below are set by the host for the instance.
 
-const ACTIONS = 4u;
-const DIMENSION = 2u;
-// 1 where a source of the batch is of kind 3: the others need not pay for its exponentials.
-const INSIDE = 1u;
 const THREADS = 64u;
 
-// Contexts that one thread takes, so that parameters are read once for several.
+// Set by the host: contexts per thread, so that parameters are read once for several.
 const CONTEXTS = 8u;
 
 @group(0) @binding(0) var<storage, read> sources: array<Source>;

@@ -4,8 +4,13 @@
 //     f(phi.mu) +- scale * |factor phi|,   phi = (theta, action value),   factor' factor = V^-1
 //     f(clamp(phi.mu +- scale * |factor phi|, -+ |limits phi|))
 //
-// with the inverse Cholesky factor of V, so that the norm is a sum of squares and loses no digits. Of a lower triangle
-// only the last row meets the action value: all else is done once per context.
+// with the inverse Cholesky factor of V, so that the norm is a sum of squares and loses no digits. Only the last row of a
+// lower triangle contains the action value: all else is done once per context.
+
+// Set by the host for the instance. INSIDE is 1 if a source of the batch is of kind 3: the others then skip its exponentials.
+const ACTIONS = 4u;
+const DIMENSION = 2u;
+const INSIDE = 1u;
 
 const TRIANGLE = (DIMENSION + 1u) * (DIMENSION + 2u) / 2u;
 const LAST_ROW = TRIANGLE - DIMENSION - 1u;
@@ -26,11 +31,11 @@ struct Source {
     // First number in `parameters`. Armed: (ucb, lcb) by group and action. Ellipsoid: action values, mu, factor,
     // limits (kind 3).
     first_parameter: u32,
-    // Armed: 1 where bounds differ by step.
+    // Armed: 1 if bounds differ by step.
     by_step: u32,
-    // Ellipsoid: multiplies the norm.
+    // Ellipsoid: factor of the norm.
     scale: f32,
-    // Ellipsoid: 1 where lcb := ucb.
+    // Ellipsoid: 1 if lcb := ucb.
     coupled: u32,
     // First number in `parameters` of the rewards of single contexts by action, then their costs.
     first_reward: u32,
@@ -42,7 +47,7 @@ struct Fitted {
     limits: array<f32, DIMENSION + 1u>,
 }
 
-// What belongs to theta in phi.mu, the last row of factor phi, the other rows squared, and |limits phi| squared.
+// Theta's share of phi.mu, of the last row of factor phi, of the other rows squared, and of |limits phi| squared.
 struct ThetaPart {
     utility: f32,
     last: f32,
@@ -107,7 +112,7 @@ fn armed_bounds(source: Source, step_number: u32, action: u32) -> vec2<f32> {
     return vec2<f32>(parameters[place], parameters[place + 1u]);
 }
 
-// (ucb * r, lcb) where the reward is not negative.
+// (ucb * r, lcb); (0, floor) if the reward is negative.
 fn offer_of(bounds: vec2<f32>, reward: f32) -> vec2<f32> {
     let feasible = reward >= 0.0;
     return vec2<f32>(

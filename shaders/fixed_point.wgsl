@@ -1,46 +1,24 @@
-// The numbers of the 32-bit bellman shaders: 32-bit floats, and a table in fixed point, `unit` steps per summed reward, so
+// The numbers of the 32-bit Bellman shaders: 32-bit floats, and a table in fixed point, `unit` steps per summed reward, so
 // that gaps are exact differences of whole numbers.
 
 alias Real = f32;
 alias Word = u32;
-// gain, lcb.
-alias Offer = vec2<f32>;
+alias Tile = array<vec4<f32>, TILE_VECTORS>;
 
-// A table word for what the table cannot hold: too large a sum, or none at all. The host refuses tables that have one.
+// A table word for a value that is too large for the table or NaN. The host refuses tables that have one.
 const SATURATED = 0xffffffffu;
 const LARGEST = 4294967040.0;
 const EXPONENT = 0x7f800000u;
 
-struct Problem {
-    actions: u32,
-    // Budgets, 0 included.
-    width: u32,
-    horizon: u32,
-    // First pair of the problem in `coefficients`, and first word in `costs`.
-    first_pair: u32,
-    first_cost: u32,
-    // First value of the problem in `table`; rows follow each other by rising steps to go, from 1.
-    first_value: u32,
-    // First sum in each half of `sums`, and the distance between pieces.
-    first_sum: u32,
-    sum_stride: u32,
-    // Table steps per summed reward, and its inverse with the number of rows: reward per table step.
+struct Scale {
+    // Table units per summed reward, and reward per table unit (with the number of rows).
     unit: f32,
     value_of_unit: f32,
-    // Table steps per step of the cap; 0 is no cap.
+    // The cap per step in table units; 0 means no cap.
     cap: u32,
-    // Distance between the two halves of `sums`.
-    half: u32,
-    // The largest cost: with r steps to go no more than cost_max * r can be spent, and larger budgets are worth the same.
-    cost_max: u32,
 }
 
-struct Member {
-    entry: u32,
-    weight: f32,
-}
-
-// The value at budget b with r >= 1 steps to go, from the row before it and the partial sums.
+// The value at budget b with r >= 1 steps to go, from the previous row and the partial sums.
 fn folded(problem: Problem, r: u32, b: u32) -> u32 {
     let spendable = min(b, problem.cost_max * r);
     let sum = folded_sum(problem, r, spendable);
@@ -49,7 +27,7 @@ fn folded(problem: Problem, r: u32, b: u32) -> u32 {
         return SATURATED;
     }
     var value = SATURATED;
-    let gained = sum * problem.unit + 0.5;
+    let gained = sum * problem.scale.unit + 0.5;
     if gained < LARGEST {
         value = u32(gained);
     }
@@ -60,9 +38,21 @@ fn folded(problem: Problem, r: u32, b: u32) -> u32 {
         }
         value = select(SATURATED, value + later, value < SATURATED - later);
     }
-    // What is too large for the table may still be brought back by the cap.
-    if problem.cap > 0u {
-        value = min(value, min(b, r) * problem.cap);
+    // The cap may bring a value that is too large back into the table.
+    if problem.scale.cap > 0u {
+        value = min(value, min(b, r) * problem.scale.cap);
     }
     return value;
+}
+
+// Writes the partial sums of a piece from the sums of all threads.
+fn write_tile(problem: Problem, first_budget: u32, piece: u32, thread: u32, sum: ptr<function, Tile>) {
+    for (var j = 0u; j < TILE_VECTORS; j++) {
+        let first = thread * TILE + 4u * j;
+        thread_sums[first] = (*sum)[j].x;
+        thread_sums[first + 1u] = (*sum)[j].y;
+        thread_sums[first + 2u] = (*sum)[j].z;
+        thread_sums[first + 3u] = (*sum)[j].w;
+    }
+    write_sums(problem, first_budget, piece, thread);
 }

@@ -1,17 +1,8 @@
 // One step of Optimistic-DP for a batch of problems over single contexts, costs 1 to COSTS: the twin of bellman.wgsl for
-// contexts that are used once in a plan. Their features stay on the adapter, and bounds are evaluated where they are used:
-// no coefficients are written and read back.
-//
-// The constants below are set by the host for the problem and the adapter.
+// contexts that are used once in a plan. Their features stay on the adapter, and bounds are evaluated where they are
+// used, without tables of coefficients.
 
-const TILE_VECTORS = 8u;
-const COSTS = 4u;
-const THREADS = 64u;
-const ACTIONS = 4u;
-const DIMENSION = 2u;
-// 1 where a source of the batch is of kind 3: the others need not pay for its exponentials.
-const INSIDE = 1u;
-// 1 where rewards depend on theta: behind the features of a context stands what is added to the reward.
+// Set by the host: 1 if rewards depend on theta. Then the number after a context's features is added to the reward.
 const AUCTION = 0u;
 
 const WORDS = DIMENSION + AUCTION;
@@ -35,20 +26,15 @@ fn plan(
     let problem = problems[group.z];
     let first_budget = group.x * TILE;
     load_values(problem, first_budget, group.y, thread);
-    workgroupBarrier();
 
-    // Loops over these arrays must unroll, or adapters keep them in memory: one array per cost, no index but j.
-    var gap1: Tile;
+    var gap1 = gaps(problem, first_budget, 1u);
     var gap2: Tile;
     var gap3: Tile;
     var gap4: Tile;
-    for (var j = 0u; j < TILE_VECTORS; j++) {
-        gap1[j] = gaps(problem, first_budget, j, 1u);
-        if COSTS > 1u {
-            gap2[j] = gaps(problem, first_budget, j, 2u);
-            gap3[j] = gaps(problem, first_budget, j, 3u);
-            gap4[j] = gaps(problem, first_budget, j, 4u);
-        }
+    if COSTS > 1u {
+        gap2 = gaps(problem, first_budget, 2u);
+        gap3 = gaps(problem, first_budget, 3u);
+        gap4 = gaps(problem, first_budget, 4u);
     }
 
     let source = sources[group.z];
@@ -93,13 +79,5 @@ fn plan(
         }
     }
 
-    for (var j = 0u; j < TILE_VECTORS; j++) {
-        let first = thread * TILE + 4u * j;
-        thread_sums[first] = sum[j].x;
-        thread_sums[first + 1u] = sum[j].y;
-        thread_sums[first + 2u] = sum[j].z;
-        thread_sums[first + 3u] = sum[j].w;
-    }
-    workgroupBarrier();
-    write_sums(problem, first_budget, group.y, thread);
+    write_tile(problem, first_budget, group.y, thread, &sum);
 }

@@ -255,11 +255,11 @@ fn tables_that_cannot_be_right_are_refused() {
     }
 }
 
-/// Bounds that are as told, whatever that is.
+/// Given bounds.
 #[derive(Debug)]
-struct Told(Coefficients, Option<BoundParameters>);
+struct Given(Coefficients, Option<BoundParameters>);
 
-impl BoundSource for Told {
+impl BoundSource for Given {
     fn fill_entries(
         &self,
         sample: &ContextSample,
@@ -314,7 +314,7 @@ fn bounds_that_are_not_finite_are_refused() {
             let by_step = owned.sample.is_split_by_step();
             let armed = BoundParameters::Armed { bounds, by_step };
             for parameters in [None, Some(armed)] {
-                let source = Told(coefficients.clone(), parameters);
+                let source = Given(coefficients.clone(), parameters);
                 let request = PlanRequest {
                     source: &source,
                     ..owned.request()
@@ -360,7 +360,7 @@ fn timing_is_the_same_work_on_both_backends() {
     assert!(cpu[4..].iter().all(|size| *size == 32 * cpu[0]));
 }
 
-/// Errors of this layer name no option and no file: those belong to whoever asked.
+/// Errors of this layer name no option and no file: those belong to the caller.
 #[test]
 fn errors_name_no_options() {
     let mut errors: Vec<BackendError> = Strategy::ALL.map(Strategy::refused).to_vec();

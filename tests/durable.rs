@@ -1,5 +1,4 @@
-//! Studies that are ended in every way: what is resumed ends with the bytes of a run that was not interrupted (times aside), what
-//! is damaged is refused or harmless. Run with `--nocapture` to see the counts.
+//! Interrupted studies resume to the bytes of an uninterrupted run (times aside); damage is refused or harmless. Run with `--nocapture` to see the counts.
 
 #![cfg(unix)]
 
@@ -115,7 +114,7 @@ fn killed_at_random_moments_a_study_resumes_to_the_same_bytes() {
 
 /// Another study, version, precision, backend or strategy is refused, with its key.
 #[test]
-fn what_is_resumed_must_be_the_same_in_every_respect() {
+fn only_the_same_study_can_be_resumed() {
     let half = half_done();
     let resume = [&RUN[..], &["1", "--resume"]].concat();
     for (more, key) in [
@@ -159,7 +158,7 @@ fn what_is_resumed_must_be_the_same_in_every_respect() {
 
 /// SIGINT and SIGTERM only set a flag: the step is finished, the state saved, and the message says how to go on.
 #[test]
-fn a_signal_saves_the_state_and_says_how_to_go_on() {
+fn a_signal_saves_the_state_and_says_how_to_resume() {
     let long = STUDY.replace("episodes = 24", "episodes = 400");
     let expected = uninterrupted(&long);
     let mut saved = 0;
@@ -198,7 +197,7 @@ fn a_signal_saves_the_state_and_says_how_to_go_on() {
 
 /// Two processes never write to one folder.
 #[test]
-fn a_second_process_is_answered_by_the_lock() {
+fn a_second_process_is_refused_by_the_lock() {
     let long = STUDY.replace("episodes = 24", "episodes = 4000");
     let folder = with_study(&long);
     let mut answered = 0;

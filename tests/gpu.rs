@@ -19,8 +19,8 @@ use common::{relative_difference, rng, say, study};
 use rand::RngExt;
 use structured_problems::ActionBounds;
 
-/// Bounds evaluated on the adapter give the plans that bounds evaluated on the CPU give, for every oracle with a kernel,
-/// narrow and wide costs, merged and growing samples; and what goes up does not grow with the sample.
+/// Bounds evaluated on the adapter give the plans of bounds evaluated on the CPU, for every oracle with a shader, narrow and
+/// wide costs, merged and growing samples; and the upload does not grow with the sample.
 #[test]
 fn bounds_on_the_adapter_are_those_of_the_cpu() {
     let Some(mut gpu) = common::gpu(false) else {
@@ -115,8 +115,7 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
             }
             assert!(worst < 2e-6, "{name}, round {round}: {worst:e}");
         }
-        // Rounds that lay everything out anew apart, the last plans upload no more than the first ones, but for the luck of
-        // arrivals.
+        // Except in rounds that lay everything out again, late plans upload no more than early ones, up to random arrivals.
         let typical = |part: &[u64]| *part.iter().min().unwrap();
         say(&format!(
             "{name} (coupled: {coupled}): bounds on the adapter, error {worst:.1e}; bytes up per plan {} early, {} late",
@@ -130,7 +129,7 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
     }
 }
 
-/// A request over a law's probabilities, which are no rows that could stay on the adapter, is planned all the same.
+/// A law's probabilities are no rows that could stay on the adapter; a request over them is planned with tables.
 #[test]
 fn a_law_is_planned_with_tables() {
     let Some(mut gpu) = common::gpu(false) else {
@@ -258,7 +257,7 @@ fn studies_on_the_gpu_decide_as_on_the_cpu() {
 }
 
 #[test]
-fn opening_an_adapter_that_is_not_there_says_what_is() {
+fn an_unknown_adapter_is_refused_with_the_known_ones() {
     let error = Gpu::open(Some("no such adapter"), false).unwrap_err();
     assert!(matches!(error, BackendError::Unavailable { .. }));
     assert!(error.to_string().contains("no such adapter"), "{error}");

@@ -1,4 +1,4 @@
-//! What measures its own process, and so must run alone: memory.
+//! The memory of this process, which must therefore run alone.
 #![cfg(target_os = "linux")]
 
 mod common;

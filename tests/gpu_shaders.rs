@@ -5,60 +5,54 @@ use std::fs;
 use std::mem::offset_of;
 use std::path::Path;
 
-use cbwk_gpu::dp::gpu::kernel::{Kernel, Shader};
-use cbwk_gpu::dp::gpu::structs::{Header32, Header64, Member32, Member64, Source, Step};
+use cbwk_gpu::dp::gpu::shader::{Bellman, BoundsShape, Shader, Variant};
+use cbwk_gpu::dp::gpu::structs::{Header, Member32, Member64, Scale32, Scale64, Source, Step};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-/// Every kernel that can be chosen, with all the constants that are.
-fn kernels() -> Vec<Kernel> {
-    let mut kernels = Vec::new();
+/// Every Bellman shader, with all the constants that occur.
+fn bellmans() -> Vec<Bellman> {
+    let mut bellmans = Vec::new();
     for threads in [8, 64] {
+        let bellman = |variant, tile_vectors, costs| Bellman {
+            variant,
+            tile_vectors,
+            costs,
+            threads,
+        };
         for tile_vectors in [2, 3, 4, 8] {
-            for costs in [1, 4] {
-                kernels.push(Kernel::Narrow {
-                    tile_vectors,
-                    costs,
-                    threads,
-                });
-            }
-            kernels.push(Kernel::Wide {
-                tile_vectors,
-                threads,
-            });
+            bellmans.push(bellman(Variant::Narrow, tile_vectors, 1));
+            bellmans.push(bellman(Variant::Narrow, tile_vectors, 4));
+            bellmans.push(bellman(Variant::Wide, tile_vectors, 255));
         }
-        kernels.push(Kernel::F64 { threads });
+        bellmans.push(bellman(Variant::F64, 4, 255));
     }
-    kernels
+    bellmans
 }
 
 fn shaders() -> Vec<Shader> {
-    let others = [(1, 1, false), (4, 2, true), (64, 16, true)]
-        .into_iter()
-        .flat_map(|(actions, dimension, inside)| {
-            let bounds = Shader::bounds(actions, dimension, inside, 32).expect("within its limits");
-            let plan = |tile_vectors, costs| Shader::Plan {
-                kernel: Kernel::Narrow {
-                    tile_vectors,
-                    costs,
-                    threads: 64,
-                },
-                actions: actions as u32,
-                dimension: dimension as u32,
-                inside,
-                auction: dimension == 1,
-            };
-            [
-                Shader::Append { threads: 64 },
-                bounds,
-                plan(8, 1),
-                plan(4, 4),
-            ]
-        });
-    kernels()
-        .into_iter()
-        .map(Shader::Bellman)
-        .chain(others)
-        .collect()
+    let mut shaders: Vec<Shader> = bellmans().into_iter().map(Shader::Bellman).collect();
+    shaders.push(Shader::Append);
+    for (actions, dimension, inside) in [(1, 1, false), (4, 2, true), (64, 16, true)] {
+        let shape = BoundsShape {
+            actions,
+            dimension,
+            inside,
+        };
+        let plan = |tile_vectors, costs| Shader::Plan {
+            bellman: Bellman {
+                variant: Variant::Narrow,
+                tile_vectors,
+                costs,
+                threads: 64,
+            },
+            shape,
+            auction: dimension == 1,
+        };
+        let contexts = 32;
+        let bounds = Shader::Bounds { shape, contexts };
+        shaders.extend([bounds, plan(8, 1), plan(4, 4)]);
+    }
+    shaders
 }
 
 fn validated(name: &str, source: &str) -> naga::Module {
@@ -88,8 +82,7 @@ fn write_out(number: usize, entry_point: &str, source: &str, module: &naga::Modu
     fs::write(file("spv"), bytemuck::cast_slice::<u32, u8>(&words)).unwrap();
 }
 
-/// A file with an entry point is named after it and is compiled as it stands behind what it shares with others; a file
-/// without one is shared, by two shaders at least.
+/// A file with an entry point has its name; a file without one is shared by at least two shaders.
 #[test]
 fn every_shader_is_valid_and_named_after_its_entry_point() {
     let mut used = BTreeSet::new();
@@ -109,10 +102,10 @@ fn every_shader_is_valid_and_named_after_its_entry_point() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_str().unwrap().to_string();
-        let text = fs::read_to_string(&path).unwrap();
+        let text = without_constants(&fs::read_to_string(&path).unwrap());
         let sources: BTreeSet<&str> = shaders()
             .iter()
-            .filter(|shader| shader.source().contains(text.trim()))
+            .filter(|shader| without_constants(&shader.source()).contains(text.trim()))
             .map(Shader::entry_point)
             .collect();
         if text.contains("@compute") {
@@ -123,6 +116,11 @@ fn every_shader_is_valid_and_named_after_its_entry_point() {
     }
     let used: BTreeSet<String> = used.into_iter().map(String::from).collect();
     assert_eq!(with_entry_point, used, "shaders in the folder and in use");
+}
+
+fn without_constants(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with("const "));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// (name, offset) of a struct's fields and its size, as naga lays it out.
@@ -140,51 +138,49 @@ fn reflected(module: &naga::Module, name: &str) -> (Vec<(String, u32)>, u32) {
     }
 }
 
+macro_rules! offsets {
+    ($ty:ty, [$($field:ident),*]) => {
+        vec![$((stringify!($field).to_string(), offset_of!($ty, $field) as u32)),*]
+    };
+}
+
 macro_rules! assert_same_layout {
     ($module:expr, $name:literal, $ty:ty, [$($field:ident),*]) => {
         let (fields, size) = reflected(&$module, $name);
-        let mine = vec![$((stringify!($field).to_string(), offset_of!($ty, $field) as u32)),*];
-        assert_eq!(fields, mine, "{} and {}", $name, stringify!($ty));
+        assert_eq!(fields, offsets!($ty, [$($field),*]), "{} and {}", $name, stringify!($ty));
         assert_eq!(size as usize, size_of::<$ty>(), "size of {}", $name);
     };
 }
 
 #[test]
 fn structs_have_the_same_layout_on_both_sides() {
-    for kernel in kernels() {
-        let module = validated(kernel.entry_point(), &kernel.source());
+    for bellman in bellmans() {
+        let shader = Shader::Bellman(bellman);
+        let module = validated(shader.entry_point(), &shader.source());
         assert_same_layout!(
             module,
             "Step",
             Step,
             [remaining, pieces, first_piece, pieces_before, first_range]
         );
-        if kernel.is_f64() {
-            assert_same_layout!(
-                module,
-                "Problem",
-                Header64,
-                [
-                    actions,
-                    width,
-                    horizon,
-                    first_pair,
-                    first_cost,
-                    first_value,
-                    first_sum,
-                    sum_stride,
-                    total,
-                    cap,
-                    half,
-                    cost_max
-                ]
-            );
+        let scale_size = if bellman.is_f64() {
+            assert_same_layout!(module, "Scale", Scale64, [total, cap]);
             assert_same_layout!(module, "Member", Member64, [weight, entry]);
+            size_of::<Scale64>()
         } else {
-            assert_same_layout!(
-                module,
-                "Problem",
-                Header32,
+            assert_same_layout!(module, "Scale", Scale32, [unit, value_of_unit, cap]);
+            assert_same_layout!(module, "Member", Member32, [weight, entry]);
+            size_of::<Scale32>()
+        };
+        // The scale follows the header without a gap.
+        let (mut fields, size) = reflected(&module, "Problem");
+        let header = size_of::<Header>();
+        assert_eq!(fields.pop(), Some(("scale".into(), header as u32)));
+        assert_eq!(size as usize, header + scale_size);
+        assert_eq!(
+            fields,
+            offsets!(
+                Header,
                 [
                     actions,
                     width,
@@ -194,21 +190,22 @@ fn structs_have_the_same_layout_on_both_sides() {
                     first_value,
                     first_sum,
                     sum_stride,
-                    unit,
-                    value_of_unit,
-                    cap,
                     half,
                     cost_max
                 ]
-            );
-            assert_same_layout!(module, "Member", Member32, [entry, weight]);
-        }
+            )
+        );
     }
 }
 
 #[test]
 fn the_source_of_bounds_has_the_same_layout_on_both_sides() {
-    let shader = Shader::bounds(4, 2, true, 4).unwrap();
+    let shape = BoundsShape {
+        actions: 4,
+        dimension: 2,
+        inside: true,
+    };
+    let shader = Shader::Bounds { shape, contexts: 4 };
     let module = validated("bounds", &shader.source());
     assert_same_layout!(
         module,

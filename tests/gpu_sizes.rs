@@ -73,7 +73,7 @@ fn precision_at_size() {
     assert!(difference < 2e-6, "{difference:e}");
 }
 
-/// Pretended limits force groups of problems, windows of entries and pieces of contexts; the result stays the same.
+/// Smaller limits force groups of problems, windows of entries and pieces of contexts; the result stays the same.
 #[test]
 fn any_cut_gives_the_same_result() {
     let Some(gpu) = common::gpu(false) else {
@@ -138,7 +138,7 @@ fn long_loops_are_cut() {
 }
 
 #[test]
-fn what_cannot_fit_says_so_before_anything_is_allocated() {
+fn problems_too_large_are_refused_before_anything_is_allocated() {
     let Some(gpu) = common::gpu(false) else {
         return;
     };
@@ -174,7 +174,7 @@ fn a_destroyed_device_is_reported_as_lost() {
     assert!(matches!(error, BackendError::Lost { .. }), "{error:?}");
 }
 
-/// Numbers that 32-bit floats do not hold: the plan is that of the CPU, or there is none.
+/// Numbers beyond 32-bit floats: the plan is that of the CPU, or an error.
 #[test]
 fn magnitudes_beyond_32_bit_floats_are_never_wrong() {
     let Some(mut gpu) = common::gpu(false) else {
@@ -239,7 +239,7 @@ fn magnitudes_beyond_32_bit_floats_are_never_wrong() {
     }
 }
 
-/// Rows stay on the adapter, however many, in as many windows as they need: a plan moves as much for many rows as for few,
+/// Any number of rows stays on the adapter, in as many windows as needed: a plan uploads as much for many rows as for few,
 /// and its values are those of the CPU.
 #[test]
 fn rows_beyond_a_binding_stay_on_the_adapter() {

@@ -82,7 +82,7 @@ fn learner_of(study: &Study, name: &str) -> Learner {
     Learner::new(task, oracle, paper(study.delta), Box::new(Cpu::default())).unwrap()
 }
 
-/// Plays one episode; where `restart` is set, the learner is taken down and up again at every step.
+/// Plays one episode; with `restart`, the learner is saved and restored at every step.
 fn play(learner: &mut Learner, shop: &mut Shop, name: &str, restart: bool) -> (f64, Vec<usize>) {
     let budget = 5;
     learner.begin(budget).unwrap();
@@ -121,7 +121,7 @@ fn restarted(learner: &Learner, study: &Study, name: &str) -> Learner {
 }
 
 #[test]
-fn a_live_learner_earns_what_the_simulation_does_and_survives_a_restart_at_every_step() {
+fn a_live_learner_earns_what_a_simulation_earns_despite_restarts_at_every_step() {
     for name in ["paper-auction", "paper-pricing"] {
         let study = study(name, |document| {
             document.choose_policies(&["mimic-opt-dp".into()], "--policy");
@@ -300,13 +300,13 @@ fn a_log_and_rows_make_a_plan_before_the_first_customer() {
     learner.replan().unwrap();
     learner.begin(3).unwrap();
     let offer = learner.decide(4, &[0.5, 0.5]).unwrap();
-    // Everybody accepted 1 and nobody 2, and the plan knows.
+    // Every customer accepted 1, none accepted 2, and the plan follows.
     assert_eq!((offer.action, offer.upper), (1, 1.0));
     assert!(offer.lower > 0.85, "{offer:?}");
     assert!(learner.policy().u_hat().start(3) > 0.0);
 }
 
-/// Every oracle comes back from its state to the bit, and so do the fits after it.
+/// Every oracle is restored from its state to the bit, and so are later fits.
 #[test]
 fn every_oracle_survives_a_restart() {
     let cases = [

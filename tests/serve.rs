@@ -59,7 +59,7 @@ fn play(study: &Study, lines: &mut Lines, episodes: usize) -> Vec<f64> {
 
 /// A year of 365 episodes through the service earns what `simulate` earns, to the bit.
 #[test]
-fn a_year_that_is_served_is_the_year_that_is_simulated() {
+fn a_served_year_earns_what_simulate_earns() {
     for (oracle, episodes) in [
         ("{ kind = \"armed\" }", 365),
         ("{ kind = \"logistic\" }", 60),
@@ -107,7 +107,7 @@ fn a_year_that_is_served_is_the_year_that_is_simulated() {
 }
 
 #[test]
-fn requests_are_answered_once_and_for_all() {
+fn repeated_requests_get_the_same_answer() {
     let folder = tempdir().unwrap();
     small_shop(folder.path());
     let mut shop = Lines::start(folder.path(), &[]);
@@ -244,7 +244,7 @@ fn requests_are_answered_once_and_for_all() {
     let second = cbwk(folder.path(), &["serve", "."]);
     assert_eq!(second.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&second.stderr).contains("another process"));
-    // An episode that was left open ends with the next one, once nobody has asked for it since the start.
+    // An episode left open ends with the next `begin`, if it had no request since the start.
     shop.ask(r#"{"op":"begin","episode":"e","budget":5}"#);
     drop(shop);
     let mut shop = Lines::start(folder.path(), &[]);

@@ -31,14 +31,14 @@ fn nothing_acknowledged_is_lost_by_a_kill() {
     killed_under_load(count("CBWK_KILLS", 100), &[]);
 }
 
-/// Without sync, requests are answered by who takes them; the death of the program, unlike that of the machine, loses nothing.
+/// Without sync, the receiving thread answers. A kill of the program, unlike a crash of the machine, loses nothing.
 #[test]
 fn nothing_is_lost_by_a_kill_without_sync_either() {
     killed_under_load(count("CBWK_KILLS", 100) / 5, &["--sync", "none"]);
 }
 
-/// Killed at random moments under load: what was acknowledged is there, once, with the same answer; and what was decided is
-/// what a service that nobody disturbed decides.
+/// Killed at random moments under load: every acknowledged request is in the journal once, with the same answer, and the
+/// decisions are those of an undisturbed service.
 fn killed_under_load(kills: usize, args: &[&str]) {
     let folder = tempdir().unwrap();
     let home = folder.path().join("shop");
@@ -141,9 +141,9 @@ fn killed_under_load(kills: usize, args: &[&str]) {
     assert!(asked_again > kills, "there was hardly any load");
 }
 
-/// A limit on the size of files stands for a disk that is full; it is lifted while the service runs.
+/// A limit on the size of files simulates a full disk; it is lifted while the service runs.
 #[test]
-fn a_full_disk_is_said_and_survived() {
+fn a_full_disk_is_reported_and_survived() {
     if Command::new("prlimit").arg("--version").output().is_err() {
         assert!(std::env::var_os("CI").is_none(), "no prlimit");
         return say("skipped: no prlimit (Debian package util-linux)");
@@ -316,7 +316,7 @@ fn rubbish_is_answered_and_never_stops_the_service() {
         (status, answer["error"]["code"].as_str()),
         (400, Some("invalid"))
     );
-    // Slow clients are let go; meanwhile others are served.
+    // Slow clients are disconnected; others are served.
     let start = Instant::now();
     let mut probe = http.client();
     assert_eq!(probe.get("/healthz").unwrap().0, 200);

@@ -20,7 +20,7 @@ use served::{Http, begin, load, small_shop};
 use tempfile::tempdir;
 
 #[test]
-fn only_this_machine_or_who_has_the_token() {
+fn only_this_machine_or_clients_with_the_token() {
     let folder = tempdir().unwrap();
     small_shop(folder.path());
     for wrong in [
@@ -98,7 +98,7 @@ fn only_this_machine_or_who_has_the_token() {
 }
 
 #[test]
-fn a_request_to_stop_is_followed_once_all_is_answered() {
+fn a_stop_answers_open_requests_first() {
     let folder = tempdir().unwrap();
     small_shop(folder.path());
     let mut http = Http::start(folder.path(), &[]);
@@ -171,7 +171,7 @@ fn a_week(folder: &Path) -> Http {
     http
 }
 
-/// The page as the service gives it, in a browser: it draws, refreshes by itself, and takes names for text.
+/// The page of the service in a browser: it draws, refreshes by itself, and escapes names.
 #[test]
 fn the_page_shows_the_day_and_refreshes() {
     let Some(chromium) = browser::chromium() else {

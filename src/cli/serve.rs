@@ -10,7 +10,9 @@ use super::machine;
 use super::serve_args::{ServeArgs, SyncChoice};
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::error::printable;
-use cbwk_gpu::learner::live::{Desk, Engine, Job, Live, LiveSettings, Refusal, Reply, Request};
+use cbwk_gpu::learner::live::{
+    Engine, Job, Live, LiveSettings, Refusal, Reply, Request, RequestQueue,
+};
 
 /// Bytes that a line of a request may have.
 const LINE_LIMIT: u64 = 1 << 16;
@@ -48,7 +50,7 @@ fn note(text: &str) {
 }
 
 /// The ends of both queues that the reader of standard input needs; taken away, it can do no more.
-type Ends = Arc<Mutex<Option<(Desk, SyncSender<Reply>)>>>;
+type Ends = Arc<Mutex<Option<(RequestQueue, SyncSender<Reply>)>>>;
 
 /// JSON lines on standard input and output, until the input ends or the process is asked to.
 fn lines(live: Live) -> anyhow::Result<()> {
@@ -56,7 +58,7 @@ fn lines(live: Live) -> anyhow::Result<()> {
     let engine = Engine::start(live, WAITING);
     let (answers, to_write) = sync_channel::<Reply>(WAITING);
     let writer = std::thread::spawn(move || write_answers(&to_write));
-    let ends: Ends = Arc::new(Mutex::new(Some((engine.desk(), answers))));
+    let ends: Ends = Arc::new(Mutex::new(Some((engine.queue(), answers))));
     let reader = {
         let ends = Arc::clone(&ends);
         std::thread::spawn(move || read_requests(&ends))
@@ -93,7 +95,7 @@ fn read_requests(ends: &Ends) {
             }
         };
         let ends = ends.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some((desk, answers)) = ends else {
+        let Some((queue, answers)) = ends else {
             return;
         };
         // A refusal waits for its turn, as a question whose answer nobody wants.
@@ -102,7 +104,7 @@ fn read_requests(ends: &Ends) {
             Err(refusal) => (Request::State, Some(refusal)),
         };
         let reply = Box::new(move |reply: Reply| drop(answers.send(refusal.map_or(reply, Err))));
-        if !desk.send(Job { request, reply }) {
+        if !queue.send(Job { request, reply }) {
             return;
         }
     }
@@ -215,7 +217,7 @@ mod http {
     ) -> anyhow::Result<()> {
         let interrupt = Interrupt::listen()?;
         let engine = Engine::start(live, WAITING);
-        let service = Service::bind(address, engine.desk(), token, live_page(name));
+        let service = Service::bind(address, engine.queue(), token, live_page(name));
         let service = service.map_err(|error| InputError::Option {
             option: "--listen".into(),
             message: format!("found {address}; it cannot be listened on ({error})"),

@@ -15,7 +15,7 @@ use crate::error::{InputError, Invalid};
 use crate::files::{sha256, sha256_of_file};
 use crate::history::LabeledLog;
 use crate::history::fit::{ModelFile, ModelKind};
-use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, Open, Start};
+use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord};
 use crate::learner::{Learner, LearnerError, LearnerSettings};
 use crate::oracle::{OracleConfig, OracleSpec};
 use crate::policy::{InitialArrival, InitialLog, LearnerSpec, WarmStart};
@@ -87,10 +87,10 @@ impl TaskFolder {
             },
         })?;
         let task = serde_json::to_vec(&self.file).expect("a task file can be written");
-        let start = Start {
+        let start = LiveStart {
             learner: &|| make(&self.task, &oracle, learner),
             log,
-            open: Open {
+            open: OpenRecord {
                 format: FORMAT,
                 task: sha256(&task),
                 log: log_sum,
@@ -145,7 +145,7 @@ fn journal_settings(journal: &Path) -> Option<String> {
     std::io::BufReader::new(file)
         .read_until(b'\n', &mut line)
         .ok()?;
-    let open: Open = serde_json::from_slice(&line).ok()?;
+    let open: OpenRecord = serde_json::from_slice(&line).ok()?;
     toml::to_string(&open.learner).ok()
 }
 

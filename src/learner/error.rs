@@ -1,12 +1,12 @@
-//! What a learner refuses, as values.
+//! Errors of a learner.
 
 use thiserror::Error;
 
 use crate::dp::BackendError;
 use crate::error::Invalid;
 
-/// A call that a learner refuses, or a plan that could not be made. The learner is as it was before the call, but for
-/// [`LearnerError::Backend`]: then the episode has ended, and the plan in force stays the old one.
+/// A call that a learner refuses, or a plan that failed. The learner is unchanged, except after [`LearnerError::Backend`]:
+/// then the episode has ended, and the old plan stays in force.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum LearnerError {
     /// An argument is wrong.
@@ -24,13 +24,13 @@ pub enum LearnerError {
         /// The offer's number.
         number: u64,
     },
-    /// `observe` without a number where no offer, or more than one, is waiting.
+    /// `observe` without a number while no offer or several wait.
     #[error("{open} offers wait for an outcome; name one")]
     Ambiguous {
         /// How many.
         open: usize,
     },
-    /// The plan could not be made.
+    /// Planning failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

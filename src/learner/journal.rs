@@ -1,5 +1,5 @@
-//! The journal file: one line of JSON per event, each with a checksum as its last member. Lines are only ever appended; what
-//! was synced stays. A last line that was cut short is removed on opening, damage elsewhere is refused.
+//! The journal file: one line of JSON per event, with a checksum as its last member. Lines are only appended. A last line
+//! that was cut short is removed on opening; damage elsewhere is an error.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Stands before the checksum.
+/// The text before the checksum.
 const MARK: &[u8] = b",\"crc\":\"";
 
 /// Bytes from the mark to the end of a line: the mark, eight digits, a quote, a brace.
@@ -16,7 +16,7 @@ const TAIL: usize = MARK.len() + 8 + 2;
 /// Why a journal cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// Another process has it.
+    /// Another process uses it.
     #[error("{}: another process has this journal; one learner per folder", .0.display())]
     Busy(PathBuf),
     /// The file system refused.
@@ -48,7 +48,7 @@ pub fn with_checksum(mut body: Vec<u8>) -> Vec<u8> {
     body
 }
 
-/// The checksum that a line without its end claims and has.
+/// The checksum of a line without its newline, if it is correct.
 pub fn checksum(line: &[u8]) -> Option<u32> {
     let start = line.len().checked_sub(TAIL)?;
     let (body, tail) = line.split_at(start);
@@ -57,29 +57,22 @@ pub fn checksum(line: &[u8]) -> Option<u32> {
     (claimed == crc32fast::hash(body)).then_some(claimed)
 }
 
-/// A journal that this process alone writes to.
+/// A journal open for appending, locked by this process.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Bytes of the file that hold whole, written lines.
+    /// Bytes of the whole lines in the file.
     length: u64,
-    /// Lines that are not in the file yet.
+    /// Lines to be written.
     buffer: Vec<u8>,
     /// Whether every commit is synced.
     sync: bool,
 }
 
-/// What opening a journal found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Found {
-    /// Bytes of a torn last line, which were cut off.
-    pub torn: u64,
-}
-
 impl Journal {
-    /// Opens a journal, or begins one; a second process is refused. A torn last line is cut off.
-    pub fn open(path: &Path, sync: bool) -> Result<(Self, Found), JournalError> {
+    /// Opens a journal, or creates one; a second process is refused. A torn last line is cut off; returns its bytes.
+    pub fn open(path: &Path, sync: bool) -> Result<(Self, u64), JournalError> {
         let io = |reason| JournalError::Io {
             path: path.to_path_buf(),
             reason,
@@ -100,7 +93,7 @@ impl Journal {
                 .map_err(io)?;
         }
         if length == 0 {
-            // The name itself must survive, too.
+            // The file name must survive a crash, too.
             sync_folder(path).map_err(io)?;
         }
         let journal = Self {
@@ -110,16 +103,15 @@ impl Journal {
             buffer: Vec::new(),
             sync,
         };
-        let torn = length - whole;
-        Ok((journal, Found { torn }))
+        Ok((journal, length - whole))
     }
 
-    /// Where it is.
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the next line will begin.
+    /// Place of the next line.
     pub fn end(&self) -> u64 {
         self.length + self.buffer.len() as u64
     }
@@ -129,14 +121,14 @@ impl Journal {
         self.buffer.is_empty()
     }
 
-    /// Adds a line with its checksum; [`Journal::commit`] writes it. Returns where it begins.
+    /// Adds a line with its checksum; [`Journal::commit`] writes it. Returns its place.
     pub fn append(&mut self, line: &[u8]) -> u64 {
         let start = self.end();
         self.buffer.extend_from_slice(line);
         start
     }
 
-    /// Writes and syncs all lines. After a failure none of them counts as written, and the next commit tries again.
+    /// Writes and syncs all lines. After a failure none counts as written, and the next commit tries again.
     pub fn commit(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -148,7 +140,7 @@ impl Journal {
                 self.buffer.clear();
                 self.buffer.shrink_to(1 << 20);
             }
-            // Part of the lines may be there: readers must not see it.
+            // Some lines may be written: readers must not see them.
             Err(_) => drop(self.file.set_len(self.length)),
         }
         written
@@ -163,13 +155,13 @@ impl Journal {
         }
     }
 
-    /// Syncs what was written without.
+    /// Commits and syncs in any case.
     pub fn sync(&mut self) -> io::Result<()> {
         self.commit()?;
         self.file.sync_data()
     }
 
-    /// The line that begins at a place, without its end, where it is whole.
+    /// The line at a place, without its newline.
     pub fn line_at(&mut self, start: u64) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
         if let Some(place) = start.checked_sub(self.length) {
@@ -189,7 +181,7 @@ impl Journal {
         }
     }
 
-    /// The line that ends where `end` is, if it begins at `start`.
+    /// The line from `start` to `end`.
     pub fn line_before(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
         let length = end
             .checked_sub(start)
@@ -205,16 +197,16 @@ impl Journal {
         }
     }
 
-    /// The last line in the file, with its place.
+    /// The last line in the file and its place.
     pub fn last_line(&mut self) -> io::Result<(u64, Vec<u8>)> {
         let end = self.length.checked_sub(1).ok_or(io::ErrorKind::NotFound)?;
         let start = end_of_line_before(&mut self.file, end)?;
         Ok((start, self.line_before(start, self.length)?))
     }
 
-    /// The lines that are in the file by now.
-    pub fn reader(&self) -> Lines {
-        Lines {
+    /// The lines in the file.
+    pub fn reader(&self) -> JournalLines {
+        JournalLines {
             path: self.path.clone(),
             length: self.length,
             most: u64::MAX,
@@ -222,17 +214,17 @@ impl Journal {
     }
 }
 
-/// The whole lines of a journal's file.
+/// The whole lines of a journal file.
 #[derive(Debug)]
-pub struct Lines {
+pub struct JournalLines {
     path: PathBuf,
     length: u64,
-    /// How many are read.
+    /// Most lines to read.
     most: u64,
 }
 
-impl Lines {
-    /// Those of a journal that somebody else may be writing to.
+impl JournalLines {
+    /// Those of a journal that another process may be writing.
     pub fn of_file(path: &Path) -> Result<Self, JournalError> {
         let whole = |mut file: File| {
             let length = file.metadata()?.len();
@@ -250,7 +242,7 @@ impl Lines {
         }
     }
 
-    /// No more than this many lines.
+    /// At most this many lines.
     pub fn first(self, lines: u64) -> Self {
         Self {
             most: lines,
@@ -258,7 +250,7 @@ impl Lines {
         }
     }
 
-    /// Calls `each` with every line from `start` on: its number (the first is `number`), its place and its text without end.
+    /// Calls `each` with every line from `start` on: its number (the first is `number`), its place and its text.
     pub fn each(
         &self,
         start: u64,
@@ -294,7 +286,7 @@ impl Lines {
     }
 }
 
-/// The place after the last end of a line before `end`; 0 where there is none.
+/// The place after the last newline before `end`; 0 if there is none.
 fn end_of_line_before(file: &mut File, mut end: u64) -> io::Result<u64> {
     const CHUNK: u64 = 1 << 16;
     while end > 0 {

@@ -1,5 +1,4 @@
-//! Algorithm 1 for one real decision maker: an object to hold while customers come and go. It knows a [`crate::task::Task`]
-//! and what it was told, nothing of any world.
+//! Algorithm 1 for one real decision maker. A [`Learner`] knows a [`crate::task::Task`] and its own observations, no world.
 //!
 //! ```
 //! use cbwk_gpu::dp::cpu::Cpu;
@@ -7,7 +6,7 @@
 //! use cbwk_gpu::oracle::Armed;
 //! use cbwk_gpu::task::{ApplicationSpec, TaskSpec};
 //!
-//! // Three units a day, ten customers at the most, two prices, one feature per customer.
+//! // Three units a day, at most ten customers, two prices, one feature per customer.
 //! let prices = vec![1.0, 2.0];
 //! let task = TaskSpec::new(10, 3, ApplicationSpec::Pricing { prices }, 1).check()?;
 //! let oracle = Box::new(Armed::stationary(task.actions(), 1.0));
@@ -23,7 +22,7 @@
 //! ```
 
 mod error;
-pub mod journal;
+pub(crate) mod journal;
 #[allow(
     clippy::module_inception,
     reason = "the file of the struct that names the room"

@@ -1,4 +1,4 @@
-//! A learner at rest: all that a restart needs, in a form that any serde format can hold.
+//! The saved state of a learner: all that a restart needs, for any serde format.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub(super) struct OpenEpisode {
     pub contexts: EpisodeContexts,
 }
 
-/// An offer whose outcome is not known.
+/// An offer without an outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OpenOffer {
     pub number: u64,
@@ -37,12 +37,12 @@ pub(super) struct OpenOffer {
     pub action: usize,
     pub cost: u32,
     pub reward: f64,
-    /// Whether it holds its units still.
+    /// Whether it still holds its units.
     pub holds: bool,
 }
 
 impl LearnerState {
-    /// Checks that the state can be one of a learner for this task: files may be damaged.
+    /// Checks that the state fits the task: files may be damaged.
     pub(super) fn check(&self, task: &Task) -> Result<(), LearnerError> {
         let wrong = |what: &str| {
             let accepted = "a state saved by a learner for the same task";

@@ -1,4 +1,4 @@
-//! Connections with limits: how many at a time, and how long a client may take to say what it wants.
+//! Connections with limits on their number and on the time of a request.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// Connections at a time; others wait until one ends.
+/// Most connections at a time; others wait.
 const CONNECTIONS: usize = 512;
 
 /// From the first byte of a request to its last.
@@ -22,7 +22,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// From an answer to the next request.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
-/// A listener that keeps to the limits.
+/// A listener with these limits.
 #[derive(Debug)]
 pub struct Guarded {
     listener: TcpListener,
@@ -46,7 +46,7 @@ impl Listener for Guarded {
         let places = Arc::clone(&self.places);
         let place = places.acquire_owned().await.expect("it is never closed");
         let (stream, address) = Listener::accept(&mut self.listener).await;
-        // Answers are short: waiting to send them together would only cost time.
+        // Answers are short: delaying them to fill packets would only cost time.
         let _ = stream.set_nodelay(true);
         let connection = Connection {
             stream,
@@ -62,12 +62,12 @@ impl Listener for Guarded {
     }
 }
 
-/// A connection that ends where its client is too slow.
+/// A connection that is closed if its client is too slow.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
     deadline: Pin<Box<Sleep>>,
-    /// Whether a request has begun that has no answer yet.
+    /// Whether a request has begun and has no answer yet.
     reading: bool,
     _place: OwnedSemaphorePermit,
 }

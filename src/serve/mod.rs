@@ -1,5 +1,4 @@
-//! The live learner over HTTP/1.1: requests become jobs of its engine, answers become status codes. It knows nothing of files
-//! and prints nothing.
+//! The live learner over HTTP/1.1. It opens no files and prints nothing.
 
 mod guard;
 
@@ -17,14 +16,14 @@ use sha2::{Digest, Sha256};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-use crate::learner::live::{Code, Desk, Job, Refusal, Reply, Request};
+use crate::learner::live::{Code, Job, Refusal, Reply, Request, RequestQueue};
 use guard::Guarded;
 
-/// Bytes that a request may have, and bytes that are read before the connection ends.
+/// Most bytes of a request, and most bytes read before the connection is closed.
 const BODY_LIMIT: usize = 1 << 16;
 const READ_LIMIT: usize = 1 << 18;
 
-/// How long open requests may take at the end.
+/// How long open requests may take after a stop.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// A service that answers until it is stopped.
@@ -38,17 +37,18 @@ pub struct Service {
 
 /// What every request needs.
 struct Shared {
-    desk: Desk,
+    queue: RequestQueue,
     /// SHA-256 of the token.
     token: Option<[u8; 32]>,
     page: String,
 }
 
 impl Service {
-    /// Listens at an address. Requests go to `desk`; with a token, only who has it is answered; `page` is what `/` shows.
+    /// Listens at an address. Requests go to `queue`; with a token, only clients that send it are answered; `page` is the
+    /// answer to `/`.
     pub fn bind(
         address: SocketAddr,
-        desk: Desk,
+        queue: RequestQueue,
         token: Option<Vec<u8>>,
         page: String,
     ) -> std::io::Result<Self> {
@@ -59,7 +59,7 @@ impl Service {
         let listener = runtime.block_on(tokio::net::TcpListener::bind(address))?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            desk,
+            queue,
             token: token.map(|token| Sha256::digest(token).into()),
             page,
         });
@@ -79,12 +79,12 @@ impl Service {
         })
     }
 
-    /// Where it listens.
+    /// The address it listens at.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes no more requests, answers those it has taken, and ends.
+    /// Accepts no more requests, answers the open ones, and ends.
     pub fn stop(self) {
         let _ = self.stop.send(());
         let done = async { tokio::time::timeout(LAST_ANSWERS, self.done).await };
@@ -109,7 +109,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: HttpRequest) -> Resp
         };
         return reply_with(status, refusal.json().to_string());
     }
-    // Read in any case, so that the connection can be used again.
+    // Read in any case, so that the connection can be reused.
     let body = read_body(body).await;
     let request = match (&parts.method, path.strip_prefix("/v1/")) {
         (&Method::GET, Some("state")) => Ok(Request::State),
@@ -123,7 +123,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: HttpRequest) -> Resp
         }
     };
     let reply = match request {
-        Ok(request) => ask(&shared.desk, request).await,
+        Ok(request) => ask(&shared.queue, request).await,
         Err(refusal) => Err(refusal),
     };
     match reply {
@@ -142,10 +142,10 @@ async fn read_body(body: Body) -> Result<Bytes, Refusal> {
     }
 }
 
-async fn ask(desk: &Desk, request: Request) -> Reply {
+async fn ask(queue: &RequestQueue, request: Request) -> Reply {
     let (sender, receiver) = oneshot::channel();
     let reply = Box::new(move |reply: Reply| drop(sender.send(reply)));
-    if !desk.try_send(Job { request, reply }) {
+    if !queue.try_send(Job { request, reply }) {
         let message = "too many requests wait; try again later";
         return Err(Refusal::new(Code::Storage, message));
     }
@@ -162,7 +162,7 @@ fn status(code: Code) -> StatusCode {
     }
 }
 
-/// With a token, whoever has it; without, this machine's own programs, and no page of another site that a browser shows here.
+/// With a token, every client that sends it. Without one, programs of this machine, but no page of another site in a browser.
 fn is_allowed(headers: &HeaderMap, token: Option<&[u8; 32]>) -> Result<(), &'static str> {
     let text = |name| {
         headers
@@ -172,7 +172,7 @@ fn is_allowed(headers: &HeaderMap, token: Option<&[u8; 32]>) -> Result<(), &'sta
     if let Some(token) = token {
         let found = text(header::AUTHORIZATION).and_then(|v| v.strip_prefix("Bearer "));
         let found: [u8; 32] = Sha256::digest(found.unwrap_or_default().trim()).into();
-        // All bytes are looked at, whatever the first ones are.
+        // In constant time: all bytes are compared.
         let different = found.iter().zip(token).fold(0, |d, (a, b)| d | (a ^ b));
         return match different {
             0 => Ok(()),

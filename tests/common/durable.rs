@@ -131,7 +131,7 @@ pub fn start(folder: &Path, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Lets a run be for so long, then kills it; whether it had not ended by itself.
+/// Kills a run after a time; returns whether it was still running.
 pub fn kill_after(mut child: Child, time: Duration) -> bool {
     let start = Instant::now();
     while start.elapsed() < time {

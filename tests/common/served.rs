@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A folder whose features are its columns, untouched.
+/// A folder whose features are its columns, without scaling.
 pub fn task_folder(
     folder: &Path,
     horizon: usize,
@@ -105,7 +105,7 @@ impl Http {
         Self::wait(command(folder, &args).spawn().unwrap())
     }
 
-    /// Takes over a process that was told to listen.
+    /// Waits until a process listens.
     pub fn wait(mut child: Child) -> Self {
         let mut line = String::new();
         let out = child.stdout.as_mut().unwrap();
@@ -154,7 +154,7 @@ impl Drop for Http {
     }
 }
 
-/// A connection that is used again and again.
+/// A connection that is reused.
 pub struct Client {
     stream: BufReader<TcpStream>,
     host: String,
@@ -257,7 +257,7 @@ pub fn begin(client: &mut Client, episode: &str) -> (u16, Value) {
         .unwrap()
 }
 
-/// Clients that decide and observe until the service is gone; what was acknowledged goes into `acknowledged`.
+/// Clients that decide and observe until the service ends; acknowledged requests go into `acknowledged`.
 pub fn load(
     address: &str,
     clients: usize,

@@ -1,14 +1,11 @@
-//! Which graphics adapters there are, what each can do, and which one to take.
+//! The graphics adapters of this machine, what each can do, and which one to use.
 
 use wgpu::{Adapter, Backend as Api, Backends, DeviceType, Features, Instance, InstanceDescriptor};
 
 use super::limits::Limits;
 use crate::dp::BackendError;
 
-/// Storage buffers that a shader binds.
-const STORAGE_BUFFERS: u32 = 7;
-
-/// What is known of an adapter without opening it.
+/// What an adapter offers, known without opening it.
 #[derive(Debug, Clone)]
 pub struct AdapterSummary {
     /// Name, as the driver gives it.
@@ -23,7 +20,7 @@ pub struct AdapterSummary {
     pub f64: bool,
     /// The limits that matter.
     pub limits: Limits,
-    /// Why it cannot be used, if it cannot.
+    /// Why it is unusable, if it is.
     pub unusable: Option<String>,
 }
 
@@ -31,10 +28,8 @@ impl AdapterSummary {
     fn of(adapter: &Adapter) -> Self {
         let info = adapter.get_info();
         let limits = adapter.limits();
-        let unusable = if limits.max_storage_buffers_per_shader_stage < STORAGE_BUFFERS {
-            Some(format!(
-                "{STORAGE_BUFFERS} storage buffers per shader are needed"
-            ))
+        let unusable = if limits.max_storage_buffers_per_shader_stage < 7 {
+            Some("7 storage buffers per shader are needed".into())
         } else if limits.max_dynamic_storage_buffers_per_pipeline_layout < 3 {
             Some("3 dynamic storage buffers are needed".into())
         } else if limits.max_compute_workgroup_storage_size < 16_384
@@ -63,23 +58,23 @@ impl AdapterSummary {
         }
     }
 
-    /// Whether this is a graphics processor and not a program that stands in for one.
+    /// Whether this is a graphics processor, not a software renderer.
     pub fn is_hardware(&self) -> bool {
         self.device_type != DeviceType::Cpu
     }
 
-    /// Whether it may gain anything over the CPU: hardware that can be used.
+    /// Whether it may be faster than the CPU: usable hardware.
     pub fn is_worth_trying(&self) -> bool {
         self.is_hardware() && self.unusable.is_none()
     }
 
     /// Threads in a workgroup that suit the adapter: a vector of a software adapter, a wavefront of a real one.
-    pub fn threads(&self) -> u32 {
+    pub(super) fn threads(&self) -> u32 {
         if self.is_hardware() { 64 } else { 8 }
     }
 
-    /// Contexts that a thread takes when bounds are evaluated: few where threads are many.
-    pub fn contexts_per_thread(&self) -> u32 {
+    /// Contexts per thread when bounds are evaluated: few if there are many threads.
+    pub(super) fn contexts_per_thread(&self) -> u32 {
         if self.is_hardware() { 4 } else { 32 }
     }
 
@@ -115,7 +110,7 @@ pub struct Adapters {
 }
 
 impl Adapters {
-    /// Looks for adapters; for those of OpenGL only where there are no others.
+    /// Looks for adapters; OpenGL is asked only if there are no others.
     pub async fn find_async() -> Self {
         let modern = Self::find_modern_async().await;
         if modern.found.is_empty() {
@@ -145,7 +140,7 @@ impl Adapters {
         Self { found }
     }
 
-    /// What was found, best first.
+    /// The adapters found, best first.
     pub fn summaries(&self) -> impl Iterator<Item = &AdapterSummary> + Clone {
         self.found.iter().map(|(summary, _)| summary)
     }
@@ -153,24 +148,18 @@ impl Adapters {
     /// Takes the adapter asked for by index or by a part of its name (or by WGPU_ADAPTER_NAME), else the best.
     pub fn take(self, wanted: Option<&str>) -> Result<(AdapterSummary, Adapter), BackendError> {
         let from_environment = std::env::var("WGPU_ADAPTER_NAME").ok();
-        let wanted = wanted
-            .or(from_environment.as_deref())
-            .filter(|w| !w.is_empty());
-        let names: Vec<String> = self
-            .summaries()
-            .enumerate()
-            .map(|(i, s)| format!("{i}: {}", s.name))
-            .collect();
+        let wanted = wanted.or(from_environment.as_deref());
+        let wanted = wanted.filter(|wanted| !wanted.is_empty());
+        let numbered = self.summaries().enumerate();
+        let names: Vec<String> = numbered.map(|(i, s)| format!("{i}: {}", s.name)).collect();
         let unavailable = |reason: String| BackendError::Unavailable {
             backend: "gpu".into(),
             reason,
         };
-        let matches = |i: usize, summary: &AdapterSummary| match wanted {
-            None => true,
-            Some(wanted) => match wanted.parse::<usize>() {
-                Ok(index) => i == index,
-                Err(_) => summary.name.to_lowercase().contains(&wanted.to_lowercase()),
-            },
+        let matches = |i: usize, summary: &AdapterSummary| match (wanted, wanted.map(str::parse)) {
+            (None, _) => true,
+            (_, Some(Ok::<usize, _>(index))) => i == index,
+            (Some(part), _) => summary.name.to_lowercase().contains(&part.to_lowercase()),
         };
         let mut found = self.found.into_iter().enumerate();
         let Some((_, (summary, adapter))) = found.find(|(i, (s, _))| matches(*i, s)) else {

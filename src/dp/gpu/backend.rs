@@ -1,10 +1,15 @@
-//! The backend of native programs: the asynchronous work, waited for.
+//! The backend of native programs, which block until the asynchronous work is done.
 
-use super::{AdapterSummary, Adapters, Gpu, blocking};
-use crate::dp::{Backend, BackendError, PlanRequest, Plans, Precision, Problem, RawTable, Report};
+use std::path::Path;
+
+use super::waiting::block_on;
+use super::{AdapterSummary, Adapters, Gpu};
+use crate::dp::{
+    Auto, Backend, BackendError, PlanRequest, Plans, Precision, Problem, RawTable, Report,
+};
 
 impl Adapters {
-    /// Looks for adapters; for those of OpenGL only where there are no others.
+    /// Looks for adapters; OpenGL is asked only if there are no others.
     pub fn find() -> Self {
         pollster::block_on(Self::find_async())
     }
@@ -21,7 +26,7 @@ impl Gpu {
         pollster::block_on(Self::open_async(wanted, f64))
     }
 
-    /// Opens an adapter that has been taken.
+    /// Opens an adapter found by [`Adapters`].
     pub fn open_adapter(
         summary: AdapterSummary,
         adapter: &wgpu::Adapter,
@@ -37,29 +42,65 @@ impl Backend for Gpu {
     }
 
     fn solve_raw(&mut self, batch: &[Problem]) -> Result<Vec<RawTable>, BackendError> {
-        blocking::run(self.device.handle(), self.solve_async(batch))
+        block_on(self.device.handle(), self.solve_async(batch))
     }
 
     fn plan_raw(&mut self, requests: &[PlanRequest]) -> Result<Plans<RawTable>, BackendError> {
-        blocking::run(self.device.handle(), self.plan_async(requests))
+        block_on(self.device.handle(), self.plan_async(requests))
     }
 
     fn report(&self) -> Report {
-        let precision = if self.f64 {
-            Precision::F64
-        } else {
-            Precision::F32
-        };
+        let f64 = self.f64;
+        let precision = if f64 { Precision::F64 } else { Precision::F32 };
         Report {
             backend: "gpu".into(),
             precision: precision.name().into(),
             adapter: Some(self.adapter.name.clone()),
             driver: Some(self.adapter.driver.clone()),
-            traffic: Some(self.traffic),
+            traffic: Some(self.traffic()),
             bounds_on_cpu: self.bounds_on_cpu.clone(),
             strategies: Vec::new(),
         }
     }
+}
+
+/// The CPU and a real GPU with their measured speeds, or `None` if there is no usable hardware adapter. `adapter` is a part
+/// of a name; `warn` is called once if the GPU fails later.
+pub fn beside_cpu(
+    cpu: Box<dyn Backend>,
+    adapter: Option<&str>,
+    f64: bool,
+    warn: impl FnMut(&str) + Send + 'static,
+) -> Result<Option<Auto>, BackendError> {
+    if !hardware_may_exist() {
+        return Ok(None);
+    }
+    let adapters = Adapters::find_modern();
+    if !adapters.summaries().any(AdapterSummary::is_worth_trying) {
+        return Ok(None);
+    }
+    let (summary, adapter) = adapters.take(adapter)?;
+    if !summary.is_worth_trying() {
+        let name = summary.name;
+        return Err(BackendError::Unavailable {
+            backend: "auto".into(),
+            reason: format!("{name} is a software adapter (the gpu backend takes it)"),
+        });
+    }
+    let gpu = Gpu::open_adapter(summary, &adapter, f64)?;
+    Auto::measured(cpu, Box::new(gpu), warn).map(Some)
+}
+
+/// Whether the system shows a graphics processor at all. Asking Vulkan takes longer, and some drivers print messages.
+pub fn hardware_may_exist() -> bool {
+    let nodes = [
+        "/dev/dri",
+        "/dev/nvidiactl",
+        "/dev/dxg",
+        "/dev/kgsl-3d0",
+        "/dev/mali0",
+    ];
+    !cfg!(target_os = "linux") || nodes.iter().any(|node| Path::new(node).exists())
 }
 
 #[cfg(test)]
@@ -69,11 +110,11 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use crate::dp::gpu::cut::Cut;
-    use crate::dp::gpu::kernel::Kernel;
     use crate::dp::gpu::layout::Upload;
     use crate::dp::gpu::limits::{Limits, Size};
-    use crate::dp::gpu::structs::Header32;
-    use crate::dp::gpu::{Gpu, blocking, solve};
+    use crate::dp::gpu::structs::{Header, Member32, Scale32};
+    use crate::dp::gpu::waiting::block_on;
+    use crate::dp::gpu::{Gpu, solve};
     use crate::dp::timing::probe;
     use crate::dp::{Backend, BackendError, Problem, TableError, ValueTable};
 
@@ -84,16 +125,12 @@ mod tests {
         opened.ok()
     }
 
-    fn kernel_for(gpu: &mut Gpu, problem: Problem) -> Kernel {
-        blocking::run(gpu.device.handle(), gpu.kernel_for(&[problem])).unwrap()
-    }
-
     fn run_group(gpu: &mut Gpu, cut: &Cut, upload: &Upload) -> Vec<u8> {
-        blocking::run(gpu.device.handle(), gpu.run_group(cut, upload)).unwrap()
+        block_on(gpu.device.handle(), gpu.run_group(cut, upload)).unwrap()
     }
 
-    /// A scale in which values do not fit the table, as no problem has: sums saturate instead of wrapping around, the
-    /// table is refused, and the cap brings back what lies above it.
+    /// A scale in which values do not fit the table (no real problem has one): sums saturate instead of wrapping around, the
+    /// table is refused, and the cap limits larger values.
     #[test]
     fn values_that_do_not_fit_the_table_are_refused() {
         let Some(mut gpu) = gpu() else { return };
@@ -101,7 +138,7 @@ mod tests {
         coefficients.lcb.fill(0.0);
         let wide = Limits {
             busy_workgroups: 4,
-            ..gpu.limits
+            ..gpu.device.limits
         };
         for (cap, factor, weight, fits) in [
             (None, 1.0, 1.0, true),
@@ -119,14 +156,14 @@ mod tests {
                 budget_max: 31,
                 cap,
             };
-            let kernel = kernel_for(&mut gpu, problem);
-            let cut = Cut::new(&[Size::of(&problem)], kernel, &wide).unwrap();
+            let bellman = gpu.bellman_for(&[problem]).unwrap();
+            let cut = Cut::new(&[Size::of(&problem)], bellman, &wide).unwrap();
             let mut upload = Upload::new(&[problem], &cut).unwrap();
-            assert_eq!(upload.headers.len(), size_of::<Header32>());
-            let place = offset_of!(Header32, unit);
+            let place = size_of::<Header>() + offset_of!(Scale32, unit);
             let unit: &mut [f32] = bytemuck::cast_slice_mut(&mut upload.headers[place..place + 4]);
             unit[0] *= factor;
-            upload.members32[0].weight *= weight;
+            let member = &mut upload.members[..size_of::<Member32>()];
+            bytemuck::cast_slice_mut::<u8, Member32>(member)[0].weight *= weight;
             let bytes = run_group(&mut gpu, &cut, &upload);
             let raw = solve::tables(&[problem], &cut, &bytes).remove(0);
             let table = ValueTable::checked(raw);
@@ -135,7 +172,7 @@ mod tests {
         }
     }
 
-    /// What nobody computed is refused as well: the last dispatch, which folds the first row, is left out.
+    /// Values that were never computed are refused: the last dispatch, which folds the first row, is left out.
     #[test]
     fn values_that_were_never_computed_are_refused() {
         let Some(gpu) = gpu() else { return };
@@ -148,8 +185,8 @@ mod tests {
             cap: Some(1.0),
         };
         gpu.solve(&[problem]).unwrap();
-        let kernel = kernel_for(&mut gpu, problem);
-        let cut = Cut::new(&[Size::of(&problem)], kernel, &gpu.limits).unwrap();
+        let bellman = gpu.bellman_for(&[problem]).unwrap();
+        let cut = Cut::new(&[Size::of(&problem)], bellman, &gpu.device.limits).unwrap();
         let mut upload = Upload::new(&[problem], &cut).unwrap();
         upload.dispatches.pop();
         let bytes = run_group(&mut gpu, &cut, &upload);
@@ -163,7 +200,7 @@ mod tests {
         ));
     }
 
-    /// Any executor may run the work, as long as somebody drives the device: here another thread does, as a browser would.
+    /// Any executor may run the work if something drives the device: here another thread does, as a browser would.
     #[test]
     fn the_work_can_be_awaited() {
         let Some(mut gpu) = gpu() else { return };

@@ -1,13 +1,13 @@
-//! How a group of problems is cut to fit the adapter: windows of entries, pieces of contexts. Everything is decided from
-//! sizes alone, before anything is allocated, and every place in a buffer is known to fit the 32 bits it is told in.
+//! How a group of problems is cut to fit the adapter: windows of entries, pieces of contexts. Sizes alone decide, before
+//! anything is allocated, and every offset into a buffer is known to fit 32 bits.
 
-use super::kernel::Kernel;
 use super::limits::{Limits, Need, Size};
+use super::shader::Bellman;
 use super::solve::UNIFORM_STRIDE;
 use crate::dp::BackendError;
 
-/// Iterations of a shader's loops that one thread may go through. Mesa's software adapter ends *all* loops of a thread
-/// after 65,535 iterations without a word, and no driver likes long ones.
+/// Most loop iterations of one thread. Mesa's software adapter silently ends *all* loops of a thread after 65,535
+/// iterations, and no driver likes long ones.
 const THREAD_ITERATIONS: u64 = 40_000;
 
 /// Where a window may begin in a buffer.
@@ -30,7 +30,7 @@ pub struct Place {
 #[derive(Debug, Clone)]
 pub struct Cut {
     /// The shader and its constants.
-    pub kernel: Kernel,
+    pub bellman: Bellman,
     /// One per problem.
     pub places: Vec<Place>,
     /// Tiles of budgets.
@@ -43,7 +43,7 @@ pub struct Cut {
     pub half: u32,
     /// Values in the table.
     pub table_values: u64,
-    /// Whether bindings move between dispatches, because the one problem of the group does not fit them.
+    /// Whether bindings move between dispatches, because the only problem of the group does not fit them.
     pub moving: bool,
     /// Entries per window; all of them where one window is enough.
     entries_per_window: usize,
@@ -52,12 +52,12 @@ pub struct Cut {
     actions: usize,
 }
 
-/// Pieces that keep the adapter busy, each with several contexts for every thread, and short enough to be finished.
-pub fn pieces(kernel: Kernel, limits: &Limits, others: u64, contexts: u64, actions: u64) -> u64 {
+/// The number of pieces that keeps the adapter busy, with several contexts per thread and loops that are short enough.
+pub fn pieces(bellman: Bellman, limits: &Limits, others: u64, contexts: u64, actions: u64) -> u64 {
     let busy = u64::from(limits.busy_workgroups) / others.max(1);
-    let worthwhile = contexts / u64::from(kernel.threads() * 8);
-    let iterations = contexts * kernel.iterations_per_context(actions as u32);
-    let needed = iterations.div_ceil(THREAD_ITERATIONS * u64::from(kernel.threads()));
+    let worthwhile = contexts / u64::from(bellman.threads * 8);
+    let iterations = contexts * bellman.iterations_per_context(actions as u32);
+    let needed = iterations.div_ceil(THREAD_ITERATIONS * u64::from(bellman.threads));
     busy.min(worthwhile).max(needed).max(1)
 }
 
@@ -71,24 +71,23 @@ fn too_large(what: &str, bytes: u64, limit: u64, reduce: &str) -> BackendError {
 }
 
 impl Cut {
-    /// Cuts one group, or says how large the problem is and what to reduce.
-    pub fn new(group: &[Size], kernel: Kernel, limits: &Limits) -> Result<Self, BackendError> {
+    /// Cuts one group. The error says how large the problem is and what to reduce.
+    pub fn new(group: &[Size], bellman: Bellman, limits: &Limits) -> Result<Self, BackendError> {
         let most = |of: fn(&Size) -> u64| group.iter().map(of).max().unwrap_or(0);
-        let tile = u64::from(kernel.tile());
+        let tile = u64::from(bellman.tile());
         let widest = most(|size| size.width).max(1);
         let tiles = widest.div_ceil(tile);
         let need = group
             .iter()
-            .map(|size| Need::of(size, kernel))
-            .fold(Need::default(), |sum, need| sum.plus(&need));
+            .fold(Need::default(), |sum, size| sum.plus(size, bellman));
         if need.table > limits.binding_bytes {
             let reduce = "the budget or the horizon";
             let limit = limits.binding_bytes;
             return Err(too_large("the value table", need.table, limit, reduce));
         }
         if tiles > u64::from(limits.workgroups) {
-            let bytes = widest * kernel.value_bytes() as u64;
-            let limit = u64::from(limits.workgroups) * tile * kernel.value_bytes() as u64;
+            let bytes = widest * bellman.value_bytes() as u64;
+            let limit = u64::from(limits.workgroups) * tile * bellman.value_bytes() as u64;
             let what = "a row of the value table";
             return Err(too_large(what, bytes, limit, "the budget"));
         }
@@ -96,8 +95,7 @@ impl Cut {
         let moving = !need.fits(limits);
         let entries_per_window = if moving {
             // A window's coefficients, costs and members must each fit a binding, and start where one may.
-            let per_pair = group[0].actions * kernel.pair_bytes() as u64;
-            let per_entry = per_pair.max(kernel.member_bytes() as u64);
+            let per_entry = group[0].actions.max(1) * bellman.pair_bytes() as u64;
             let most = limits.binding_bytes / per_entry / ALIGN * ALIGN;
             if most == 0 {
                 let (what, bytes) = ("256 contexts", ALIGN * per_entry);
@@ -113,16 +111,16 @@ impl Cut {
         let longest_list = most(|size| size.longest_list).min(entries_per_window);
         let actions = most(|size| size.actions);
         let others = tiles * group.len() as u64;
-        let pieces = pieces(kernel, limits, others, longest_list, actions)
+        let pieces = pieces(bellman, limits, others, longest_list, actions)
             .min(u64::from(limits.workgroups) / windows)
             .max(1);
         let sum_stride = tiles * tile;
         let half = group.len() as u64 * windows * pieces * sum_stride;
-        let sums = 2 * half * kernel.sum_bytes() as u64;
+        let sums = 2 * half * bellman.value_bytes() as u64;
         check_sums(sums, limits)?;
         // From here on everything fits a binding, and so 32 bits.
         let mut cut = Self {
-            kernel,
+            bellman,
             places: Vec::with_capacity(group.len()),
             tiles: tiles as u32,
             pieces: pieces as u32,
@@ -139,11 +137,8 @@ impl Cut {
             cut.places.push(place);
             let pairs = (size.entries * size.actions) as u32;
             place.first_pair += pairs;
-            place.first_cost += if kernel.is_narrow() {
-                size.entries as u32
-            } else {
-                pairs
-            };
+            let narrow = bellman.is_narrow();
+            place.first_cost += if narrow { size.entries as u32 } else { pairs };
             place.first_value += (size.horizon * size.width) as u32;
             place.first_sum += (windows * pieces * sum_stride) as u32;
         }
@@ -151,11 +146,11 @@ impl Cut {
         Ok(cut)
     }
 
-    /// Makes room for the partial sums of so many pieces per step.
+    /// Makes room for the partial sums of `pieces` per step.
     pub fn reserve_pieces(&mut self, pieces: u64, limits: &Limits) -> Result<(), BackendError> {
         let per_problem = pieces * u64::from(self.sum_stride);
         let half = self.places.len() as u64 * per_problem;
-        check_sums(2 * half * self.kernel.sum_bytes() as u64, limits)?;
+        check_sums(2 * half * self.bellman.value_bytes() as u64, limits)?;
         self.half = half as u32;
         for (i, place) in self.places.iter_mut().enumerate() {
             place.first_sum = (i as u64 * per_problem) as u32;
@@ -163,7 +158,7 @@ impl Cut {
         Ok(())
     }
 
-    /// Number of windows; more than one only where bindings move.
+    /// Number of windows; more than one only if bindings move.
     pub fn windows(&self) -> usize {
         self.entries.div_ceil(self.entries_per_window).max(1)
     }
@@ -174,29 +169,23 @@ impl Cut {
         start..(start + self.entries_per_window).min(self.entries.max(start))
     }
 
-    /// Byte offset of a window in the coefficients.
-    pub fn window_pair_offset(&self, window: usize) -> u32 {
-        (window * self.entries_per_window * self.actions * self.kernel.pair_bytes()) as u32
-    }
-
-    /// Byte offset of a window in the costs.
-    pub fn window_cost_offset(&self, window: usize) -> u32 {
-        let words = if self.kernel.is_narrow() {
-            1
-        } else {
-            self.actions
-        };
-        (window * self.entries_per_window * words * 4) as u32
+    /// Byte offsets of a window in the coefficients and in the costs.
+    pub fn window_offsets(&self, window: usize) -> [u32; 2] {
+        let narrow = self.bellman.is_narrow();
+        let first_entry = window * self.entries_per_window;
+        let words = if narrow { 1 } else { self.actions };
+        let pairs = first_entry * self.actions * self.bellman.pair_bytes();
+        [pairs as u32, (first_entry * words * 4) as u32]
     }
 
     /// Bytes of the table.
     pub fn table_bytes(&self) -> u64 {
-        self.table_values * self.kernel.value_bytes() as u64
+        self.table_values * self.bellman.value_bytes() as u64
     }
 
     /// Bytes of the partial sums, both halves.
     pub fn sum_bytes(&self) -> u64 {
-        2 * u64::from(self.half) * self.kernel.sum_bytes() as u64
+        2 * u64::from(self.half) * self.bellman.value_bytes() as u64
     }
 }
 
@@ -209,7 +198,7 @@ fn check_sums(sums: u64, limits: &Limits) -> Result<(), BackendError> {
     Ok(())
 }
 
-/// Refuses buffers larger than the adapter's, and places in them that the 32 bits of a dynamic offset cannot tell.
+/// Refuses buffers that are larger than the adapter allows, or than a dynamic offset of 32 bits can address.
 fn check_buffers(
     need: &Need,
     moving: bool,
@@ -240,8 +229,8 @@ fn check_buffers(
 mod tests {
     use super::Cut;
     use crate::dp::BackendError;
-    use crate::dp::gpu::kernel::Kernel;
     use crate::dp::gpu::limits::{Limits, Size};
+    use crate::dp::gpu::shader::{Bellman, Variant};
 
     const LIMITS: Limits = Limits {
         binding_bytes: 128 << 20,
@@ -250,8 +239,17 @@ mod tests {
         busy_workgroups: 512,
     };
 
-    fn refused(size: Size, kernel: Kernel, limits: &Limits) -> Option<String> {
-        match Cut::new(&[size], kernel, limits) {
+    fn bellman(variant: Variant, costs: u32) -> Bellman {
+        Bellman {
+            variant,
+            tile_vectors: 8,
+            costs,
+            threads: 64,
+        }
+    }
+
+    fn refused(size: Size, bellman: Bellman, limits: &Limits) -> Option<String> {
+        match Cut::new(&[size], bellman, limits) {
             Ok(_) => None,
             Err(BackendError::TooLarge {
                 what, bytes, limit, ..
@@ -263,13 +261,9 @@ mod tests {
         }
     }
 
-    /// An adapter with buffers beyond 4 GiB: windows up to there are used, and none whose offset 32 bits would wrap.
+    /// Buffers beyond 4 GiB: windows below are used, and offsets never wrap around 32 bits.
     #[test]
     fn windows_beyond_4_gib_are_refused() {
-        let wide = Kernel::Wide {
-            tile_vectors: 8,
-            threads: 64,
-        };
         let size = |gib: u64| Size {
             entries: gib << 20,
             actions: 128,
@@ -278,17 +272,18 @@ mod tests {
             members: gib << 20,
             longest_list: gib << 18,
         };
-        for kernel in [wide, Kernel::F64 { threads: 64 }] {
-            let factor = kernel.pair_bytes() as u64 / 8;
+        for variant in [Variant::Wide, Variant::F64] {
+            let bellman = bellman(variant, 255);
+            let factor = bellman.pair_bytes() as u64 / 8;
             let large = size(3 / factor);
-            let cut = Cut::new(&[large], kernel, &LIMITS).unwrap();
+            let cut = Cut::new(&[large], bellman, &LIMITS).unwrap();
             let last = cut.windows() - 1;
             assert!(cut.moving && last >= 15);
             let exact = last as u64 * cut.window_entries(0).len() as u64 * 128;
-            let bytes = exact * kernel.pair_bytes() as u64;
-            assert_eq!(u64::from(cut.window_pair_offset(last)), bytes);
-            assert_eq!(u64::from(cut.window_cost_offset(last)), 4 * exact);
-            let what = refused(size(5), kernel, &LIMITS);
+            let bytes = exact * bellman.pair_bytes() as u64;
+            let offsets = cut.window_offsets(last).map(u64::from);
+            assert_eq!(offsets, [bytes, 4 * exact]);
+            let what = refused(size(5), bellman, &LIMITS);
             assert_eq!(what.as_deref(), Some("the sample"));
         }
     }
@@ -296,10 +291,9 @@ mod tests {
     /// Partial sums of very many budgets and pieces: their number does not fit 32 bits.
     #[test]
     fn partial_sums_are_counted_in_64_bits() {
-        let kernel = Kernel::Narrow {
-            tile_vectors: 8,
-            costs: 4,
+        let bellman = Bellman {
             threads: 8,
+            ..bellman(Variant::Narrow, 4)
         };
         let size = Size {
             entries: 3 << 20,
@@ -309,14 +303,14 @@ mod tests {
             members: 3 << 20,
             longest_list: 3 << 20,
         };
-        let what = refused(size, kernel, &LIMITS);
+        let what = refused(size, bellman, &LIMITS);
         assert_eq!(what.as_deref(), Some("the partial sums"));
     }
 
     /// The uniforms of very many steps: one offset per dispatch.
     #[test]
     fn very_many_steps_are_refused() {
-        let kernel = Kernel::F64 { threads: 64 };
+        let bellman = bellman(Variant::F64, 255);
         let limits = Limits {
             binding_bytes: 1 << 30,
             ..LIMITS
@@ -329,7 +323,7 @@ mod tests {
             members: 1,
             longest_list: 1,
         };
-        let what = refused(size, kernel, &limits);
+        let what = refused(size, bellman, &limits);
         assert_eq!(what.as_deref(), Some("the list of steps"));
     }
 }

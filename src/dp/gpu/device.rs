@@ -1,41 +1,22 @@
-//! An open adapter: pipelines by shader, buffers that only grow, errors that become values, results that are awaited.
+//! An open adapter: pipelines by shader, buffers that only grow, errors as values, results as futures.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt::Display;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use wgpu::{
-    Adapter, BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindingResource,
-    Buffer, BufferBinding, BufferDescriptor, BufferUsages, ComputePipeline,
-    ComputePipelineDescriptor, DeviceDescriptor, ErrorFilter, Features, PipelineLayoutDescriptor,
-    Queue, ShaderModuleDescriptor, ShaderSource, SubmissionIndex,
+    Adapter, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindingResource, Buffer,
+    BufferBinding, BufferDescriptor, BufferUsages, ComputePipeline, ComputePipelineDescriptor,
+    DeviceDescriptor, ErrorFilter, Features, PipelineLayoutDescriptor, Queue,
+    ShaderModuleDescriptor, ShaderSource, SubmissionIndex,
 };
 
-use super::bindings::{Launch, Part, Slot, bind_layout};
-use super::kernel::Shader;
-use super::promise::promise;
-use crate::dp::BackendError;
-
-/// What a device has lost, once it has.
-type Loss = Arc<Mutex<Option<String>>>;
-
-/// What is being awaited: a submission, and how long it may take. Where nobody else drives the device, whoever runs the
-/// future has to wait for it.
-#[derive(Debug, Clone, Default)]
-pub struct Awaited(Arc<Mutex<Option<(SubmissionIndex, Duration)>>>);
-
-impl Awaited {
-    fn set(&self, index: SubmissionIndex, patience: Duration) {
-        let mut awaited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *awaited = Some((index, patience));
-    }
-
-    /// What has come to be awaited since the last call.
-    pub fn take(&self) -> Option<(SubmissionIndex, Duration)> {
-        let mut awaited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        awaited.take()
-    }
-}
+use super::buffers::{Bound, Launch, Part, Slot, bind_layout};
+use super::limits::Limits;
+use super::shader::Shader;
+use super::waiting::{Awaited, lock, oneshot};
+use crate::dp::{BackendError, Traffic};
 
 /// An adapter that has been opened for computing.
 #[derive(Debug)]
@@ -44,13 +25,20 @@ pub struct Device {
     queue: Queue,
     pipelines: HashMap<Shader, (BindGroupLayout, ComputePipeline)>,
     buffers: Vec<Option<Buffer>>,
-    loss: Loss,
+    /// Why the device was lost.
+    loss: Arc<Mutex<Option<String>>>,
     awaited: Awaited,
+    /// The adapter's limits; tests set smaller ones.
+    pub limits: Limits,
+    /// Whether outputs are filled with NaN before every solve; tests do.
+    pub poison: bool,
+    /// What has been moved and launched so far.
+    pub traffic: Traffic,
 }
 
 impl Device {
     /// Opens an adapter, with 64-bit shaders if asked for.
-    pub async fn open(adapter: &Adapter, f64: bool) -> Result<Self, BackendError> {
+    pub async fn open(adapter: &Adapter, limits: Limits, f64: bool) -> Result<Self, BackendError> {
         let features = if f64 {
             Features::SHADER_F64
         } else {
@@ -65,21 +53,16 @@ impl Device {
         let opened = adapter.request_device(&descriptor).await;
         let (device, queue) = opened.map_err(|error| BackendError::Unavailable {
             backend: "gpu".into(),
-            reason: one_line(&error.to_string()),
+            reason: one_line(&error),
         })?;
-        let loss = Loss::default();
+        let loss = Arc::<Mutex<Option<String>>>::default();
         let lost = Arc::clone(&loss);
         device.set_device_lost_callback(move |reason, message| {
-            let text = one_line(&format!("{reason:?} {message}"));
-            *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+            *lock(&lost) = Some(one_line(&format!("{reason:?} {message}")));
         });
         let uncaptured = Arc::clone(&loss);
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            let text = one_line(&error.to_string());
-            uncaptured
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get_or_insert(text);
+            lock(&uncaptured).get_or_insert(one_line(&error));
         }));
         Ok(Self {
             device,
@@ -88,16 +71,19 @@ impl Device {
             buffers: vec![None; Slot::COUNT],
             loss,
             awaited: Awaited::default(),
+            limits,
+            poison: false,
+            traffic: Traffic::default(),
         })
     }
 
-    /// The device itself and what is awaited of it, for whoever drives it.
+    /// The device and the submission it is waited for, to drive it.
     #[cfg(not(target_family = "wasm"))]
     pub fn handle(&self) -> (wgpu::Device, Awaited) {
         (self.device.clone(), self.awaited.clone())
     }
 
-    /// Runs work whose errors come back as values: out of memory and validation errors, or the loss of the device.
+    /// Runs work and returns its errors: out of memory, validation, or the loss of the device.
     pub async fn guarded<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut Self) -> Result<T, BackendError>,
@@ -107,28 +93,21 @@ impl Device {
         let result = work(self).await;
         let validation = validation.pop().await;
         let memory = memory.pop().await;
-        if let Some(reason) = self.loss() {
+        if let Some(reason) = lock(&self.loss).clone() {
             return Err(BackendError::Lost { reason });
         }
         if let Some(error) = memory {
-            let reason = one_line(&error.to_string());
+            let reason = one_line(&error);
             return Err(BackendError::OutOfMemory { reason });
         }
         if let Some(error) = validation {
-            let reason = one_line(&error.to_string());
+            let reason = one_line(&error);
             return Err(BackendError::Rejected { reason });
         }
         result
     }
 
-    fn loss(&self) -> Option<String> {
-        self.loss
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Compiles a shader where it has not been compiled yet.
+    /// Compiles a shader unless it is compiled already.
     pub fn compile(&mut self, shader: Shader) {
         if self.pipelines.contains_key(&shader) {
             return;
@@ -159,14 +138,12 @@ impl Device {
         self.pipelines.insert(shader, (layout, pipeline));
     }
 
-    /// Makes sure that a buffer has at least `size` bytes; it keeps what it has grown to. Returns whether it is new.
-    pub fn reserve(&mut self, slot: Slot, size: u64, most: u64) -> bool {
+    /// Makes sure that a buffer has at least `size` bytes. Buffers never shrink.
+    pub fn reserve(&mut self, slot: Slot, size: u64) {
         let size = size.max(256);
-        if self.buffers[slot as usize]
-            .as_ref()
-            .is_some_and(|buffer| buffer.size() >= size)
-        {
-            return false;
+        let held = self.buffers[slot as usize].as_ref();
+        if held.is_some_and(|buffer| buffer.size() >= size) {
+            return;
         }
         let usage = match slot {
             Slot::ReadBack => BufferUsages::MAP_READ | BufferUsages::COPY_DST,
@@ -176,7 +153,7 @@ impl Device {
         // Room to grow, so that a growing sample does not ask for a new buffer at every step.
         let room = size
             .next_power_of_two()
-            .min(most / 256 * 256)
+            .min(self.limits.buffer_bytes / 256 * 256)
             .max(size.next_multiple_of(256));
         self.buffers[slot as usize] = Some(self.device.create_buffer(&BufferDescriptor {
             label: Some("cbwk-gpu"),
@@ -184,13 +161,11 @@ impl Device {
             usage,
             mapped_at_creation: false,
         }));
-        true
     }
 
     fn buffer(&self, slot: Slot) -> &Buffer {
-        self.buffers[slot as usize]
-            .as_ref()
-            .expect("reserved before use")
+        let buffer = self.buffers[slot as usize].as_ref();
+        buffer.expect("reserved before use")
     }
 
     /// Bytes held by all buffers.
@@ -198,55 +173,70 @@ impl Device {
         self.buffers.iter().flatten().map(Buffer::size).sum()
     }
 
-    /// Writes to the start of a buffer.
-    pub fn write(&self, slot: Slot, bytes: &[u8]) {
-        if !bytes.is_empty() {
-            self.queue.write_buffer(self.buffer(slot), 0, bytes);
-        }
+    /// Writes a buffer from its start, which gets at least `room` bytes.
+    pub fn write(&mut self, slot: Slot, bytes: &[u8], room: u64) {
+        self.reserve(slot, room.max(bytes.len() as u64));
+        self.write_at(slot, 0, bytes);
     }
 
-    /// Writes to a buffer from a byte on.
-    pub fn write_at(&self, slot: Slot, offset: u64, bytes: &[u8]) {
+    /// Writes to a reserved buffer from a byte on.
+    pub fn write_at(&mut self, slot: Slot, offset: u64, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.queue.write_buffer(self.buffer(slot), offset, bytes);
+            self.traffic.bytes_up += bytes.len() as u64;
         }
     }
 
-    /// Binds parts of buffers for a shader that has been compiled.
-    pub fn bind(&self, shader: Shader, parts: &[Part]) -> BindGroup {
+    /// Reserves a buffer for outputs. In tests they are NaN at first, so that a value that was never computed cannot pass
+    /// for a result.
+    pub fn reserve_output(&mut self, slot: Slot, size: u64) {
+        self.reserve(slot, size);
+        if self.poison && size > 0 {
+            let nan = vec![0xff; size as usize];
+            self.queue.write_buffer(self.buffer(slot), 0, &nan);
+        }
+    }
+
+    /// Binds parts of buffers to a shader, compiled if need be.
+    pub fn bind(&mut self, shader: Shader, parts: &[Part]) -> Bound {
+        self.compile(shader);
         let entry = |(binding, part): (usize, &Part)| BindGroupEntry {
             binding: binding as u32,
             resource: BindingResource::Buffer(BufferBinding {
-                buffer: self.buffers[part.slot as usize]
-                    .as_ref()
-                    .expect("reserved before use"),
+                buffer: self.buffer(part.slot),
                 offset: part.offset,
                 size: wgpu::BufferSize::new(part.size),
             }),
         };
         let entries: Vec<BindGroupEntry> = parts.iter().enumerate().map(entry).collect();
-        self.device.create_bind_group(&BindGroupDescriptor {
+        let group = self.device.create_bind_group(&BindGroupDescriptor {
             label: Some(shader.entry_point()),
             layout: &self.pipelines[&shader].0,
             entries: &entries,
-        })
+        });
+        Bound { shader, group }
     }
 
-    /// Encodes and submits dispatches, in one command buffer.
-    pub fn submit<'a>(&self, launches: impl Iterator<Item = Launch<'a>>) -> SubmissionIndex {
+    /// Submits dispatches in one command buffer.
+    pub fn submit(&mut self, launches: impl Iterator<Item = Launch>) -> SubmissionIndex {
         let mut encoder = self
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             let mut current = None;
-            for launch in launches {
-                if current.replace(launch.shader) != Some(launch.shader) {
-                    pass.set_pipeline(&self.pipelines[&launch.shader].1);
+            for Launch {
+                bound,
+                offsets,
+                workgroups: [x, y, z],
+            } in launches
+            {
+                if current.replace(bound.shader) != Some(bound.shader) {
+                    pass.set_pipeline(&self.pipelines[&bound.shader].1);
                 }
-                pass.set_bind_group(0, launch.bound, &launch.offsets);
-                let [x, y, z] = launch.groups;
+                pass.set_bind_group(0, &bound.group, &offsets);
                 pass.dispatch_workgroups(x, y, z);
+                self.traffic.dispatches += 1;
             }
         }
         self.queue.submit([encoder.finish()])
@@ -257,34 +247,33 @@ impl Device {
         &mut self,
         slot: Slot,
         size: u64,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Vec<u8>, BackendError> {
         let mut encoder = self
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        // Out of its slot while it is mapped: should nobody wait for the end, the next read takes a new one.
-        let back = self.buffers[Slot::ReadBack as usize]
-            .take()
-            .expect("reserved before use");
+        // Out of its slot while it is mapped: if this future is dropped, the next read takes a new buffer.
+        self.reserve(Slot::ReadBack, size);
+        let back = self.buffers[Slot::ReadBack as usize].take();
+        let back = back.expect("reserved above");
         encoder.copy_buffer_to_buffer(self.buffer(slot), 0, &back, 0, size);
         let index = self.queue.submit([encoder.finish()]);
-        let (keep, mapped) = promise();
-        back.map_async(wgpu::MapMode::Read, 0..size, move |result| {
-            keep.keep(result);
-        });
-        self.awaited.set(index, patience);
+        let (sender, mapped) = oneshot();
+        back.map_async(wgpu::MapMode::Read, 0..size, |result| sender.send(result));
+        self.awaited.set(index, timeout);
         let lost = |reason: String| BackendError::Lost { reason };
         match mapped.await {
             Some(Ok(())) => {}
-            Some(Err(error)) => return Err(lost(one_line(&error.to_string()))),
-            None => return Err(lost("the result was never handed over".into())),
+            Some(Err(error)) => return Err(lost(one_line(&error))),
+            None => return Err(lost("the result was never returned".into())),
         }
         let bytes = back
             .get_mapped_range(0..size)
-            .map_err(|error| lost(one_line(&error.to_string())))?
+            .map_err(|error| lost(one_line(&error)))?
             .to_vec();
         back.unmap();
         self.buffers[Slot::ReadBack as usize] = Some(back);
+        self.traffic.bytes_down += size;
         Ok(bytes)
     }
 
@@ -292,11 +281,11 @@ impl Device {
     pub async fn finish(
         &self,
         index: SubmissionIndex,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), BackendError> {
-        let (keep, done) = promise();
-        self.queue.on_submitted_work_done(move || keep.keep(()));
-        self.awaited.set(index, patience);
+        let (sender, done) = oneshot();
+        self.queue.on_submitted_work_done(|| sender.send(()));
+        self.awaited.set(index, timeout);
         done.await.ok_or_else(|| BackendError::Lost {
             reason: "the work was never finished".into(),
         })
@@ -309,6 +298,7 @@ impl Device {
 }
 
 /// A driver's message without its line breaks.
-pub fn one_line(text: &str) -> String {
+pub fn one_line(message: &impl Display) -> String {
+    let text = message.to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,12 +1,11 @@
-//! The table of the 32-bit shaders: whole numbers, so that gaps between values are exact, in units of the problem.
+//! The table of the 32-bit shaders: whole numbers in units of the problem, so that gaps between values are exact.
 
 use crate::dp::{BackendError, Problem};
 
-/// The table word for what the table cannot hold, in the shaders as here.
+/// The table word, also in the shaders, for a value that the table cannot hold.
 const SATURATED: u32 = u32::MAX;
 
-/// Gains up to this many times the unit of reward keep their place among 32-bit floats: infeasible actions are made to
-/// lose by ten times as much.
+/// The largest gain in units of reward; infeasible actions lose by at least ten times as much.
 pub const GAIN_LIMIT: f64 = 1e9;
 
 /// The scale of a problem's fixed-point table.
@@ -14,15 +13,15 @@ pub const GAIN_LIMIT: f64 = 1e9;
 pub struct FixedPoint {
     /// Rewards are divided by this.
     pub reward: f64,
-    /// Table steps per summed (and divided) reward, a power of two.
+    /// Table units per summed (and divided) reward, a power of two.
     pub unit: f64,
-    /// What the weights of a step sum to.
+    /// Sum of the weights of a step.
     pub total: f64,
 }
 
 impl FixedPoint {
-    /// The finest scale in which the largest possible value, H times r_max where values are capped and H times the
-    /// largest gain where they are not, fits 32 bits. Larger sums of a step are cut off before the cap.
+    /// The finest scale in which the largest possible value fits 32 bits: H times r_max if values are capped, else H times
+    /// the largest gain. Larger sums of a step saturate before the cap.
     pub fn of(problem: &Problem) -> Self {
         let largest = || {
             let gains = problem.coefficients.gain.iter().copied();
@@ -38,7 +37,7 @@ impl FixedPoint {
         }
     }
 
-    /// Gains as the shaders see them are multiplied by this.
+    /// Factor of the gains that the shaders read.
     pub fn scale(&self) -> f64 {
         1.0 / self.reward
     }
@@ -56,7 +55,7 @@ impl FixedPoint {
         }
     }
 
-    /// The value of a table word; infinite where the table could not hold it.
+    /// The value of a table word; infinite if the table could not hold it.
     pub fn value(&self, word: u32) -> f64 {
         if word == SATURATED {
             return f64::INFINITY;
@@ -64,7 +63,7 @@ impl FixedPoint {
         f64::from(word) / (self.unit * self.total) * self.reward
     }
 
-    /// The step of the cap min(b, k) * r_max, in table steps.
+    /// The cap per step, r_max, in table units.
     pub fn cap(&self, r_max: f64) -> u32 {
         ((r_max / self.reward * self.unit * self.total).round() as u32).max(1)
     }

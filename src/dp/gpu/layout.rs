@@ -1,31 +1,32 @@
-//! A batch of problems as the flat arrays the shaders read.
+//! A batch of problems as the flat arrays that the shaders read.
+
+use bytemuck::bytes_of;
 
 use super::cut::{Cut, Place};
 use super::fixed_point::FixedPoint;
-use super::kernel::cost_max;
 use super::limits::Limits;
+use super::shader::cost_max;
 use super::singles::SingleStore;
-use super::structs::{Header32, Header64, Member32, Member64, Step};
+use super::structs::{Header, Member32, Member64, Scale32, Scale64, Step};
 use crate::dp::{BackendError, Problem};
 
-/// The smallest lcb the 32-bit shaders see: times the huge gap of an infeasible action it outweighs any gain.
+/// The smallest lcb of the 32-bit shaders: times the huge gap of an infeasible action it outweighs any gain.
 const LCB_FLOOR: f32 = 1e-20;
 
-/// Everything a batch uploads.
+/// (first, count) of contexts.
+pub type Range = [u32; 2];
+
+/// Everything that a batch uploads.
 #[derive(Debug, Default)]
 pub struct Upload {
-    /// [`Header32`] or [`Header64`] per problem.
+    /// [`Header`] and [`Scale32`] or [`Scale64`] per problem.
     pub headers: Vec<u8>,
-    /// (start, count) of members, per dispatch and problem.
-    pub ranges: Vec<[u32; 2]>,
-    /// Contexts of the steps, for 32-bit shaders.
-    pub members32: Vec<Member32>,
-    /// Contexts of the steps, for 64-bit shaders.
-    pub members64: Vec<Member64>,
-    /// (gain, lcb) per pair, for 32-bit shaders.
-    pub coefficients32: Vec<[f32; 2]>,
-    /// (gain, lcb) per pair, for 64-bit shaders.
-    pub coefficients64: Vec<[f64; 2]>,
+    /// Members per dispatch and problem.
+    pub ranges: Vec<Range>,
+    /// [`Member32`] or [`Member64`]: the contexts of the steps.
+    pub members: Vec<u8>,
+    /// (gain, lcb) per pair, in 32 or 64 bits.
+    pub coefficients: Vec<u8>,
     /// A word of cost counts per entry (narrow shader) or a cost per pair.
     pub costs: Vec<u32>,
     /// The dispatches, in order.
@@ -37,16 +38,20 @@ pub struct Upload {
 pub struct Dispatch {
     /// Uniform parameters.
     pub step: Step,
-    /// Byte offset of the bound part of the members.
-    pub member_offset: u32,
-    /// Byte offset of the bound part of the coefficients.
-    pub coefficient_offset: u32,
-    /// Byte offset of the bound part of the costs.
-    pub cost_offset: u32,
+    /// Byte offsets of the windows of members, coefficients and costs.
+    pub offsets: [u32; 3],
     /// Candidates, the unit of work.
     pub candidates: u64,
-    /// Whether it goes over single contexts.
+    /// Whether it is over single contexts.
     pub singles: bool,
+}
+
+/// A dispatch before its step is known.
+struct Pass {
+    singles: bool,
+    pieces: u32,
+    offsets: [u32; 3],
+    ranges: Vec<Range>,
 }
 
 impl Upload {
@@ -60,86 +65,57 @@ impl Upload {
             upload.push_coefficients(problem, cut)?;
             blocks.push(upload.push_members(problem, cut));
         }
-        upload.push_dispatches(problems, cut, &blocks);
+        upload.push_dispatches(problems, |remaining| {
+            let pass = |window| {
+                let mut ranges = ranges_of(problems, remaining, |i, h| blocks[i][h][window]);
+                let first_member = match cut.moving {
+                    true => std::mem::take(&mut ranges[0][0]),
+                    false => 0,
+                };
+                let [pair_offset, cost_offset] = cut.window_offsets(window);
+                let member_offset = first_member * cut.bellman.pair_bytes() as u32;
+                Pass {
+                    singles: false,
+                    pieces: cut.pieces,
+                    offsets: [member_offset, pair_offset, cost_offset],
+                    ranges,
+                }
+            };
+            (0..cut.windows()).map(pass).collect()
+        });
         Ok(upload)
     }
 
-    /// The members as bytes.
-    pub fn members(&self) -> &[u8] {
-        if self.members64.is_empty() {
-            bytemuck::cast_slice(&self.members32)
-        } else {
-            bytemuck::cast_slice(&self.members64)
-        }
-    }
-
-    /// The coefficients as bytes.
-    pub fn coefficients(&self) -> &[u8] {
-        if self.coefficients64.is_empty() {
-            bytemuck::cast_slice(&self.coefficients32)
-        } else {
-            bytemuck::cast_slice(&self.coefficients64)
-        }
-    }
-
     /// Lays out only what changes from plan to plan, for problems whose contexts are on the adapter: headers, and
-    /// dispatches over the given members, (first, count) by [problem][step], where there are shared contexts, and over the
-    /// windows of single ones, so many pieces each.
+    /// dispatches over `members` by [problem][step] (the shared contexts) and over the windows of single contexts, with
+    /// the given number of pieces each.
     pub fn of_resident(
         problems: &[Problem],
         cut: &mut Cut,
-        members: Option<&[Vec<[u32; 2]>]>,
+        members: Option<&[Vec<Range>]>,
         singles: Option<(&SingleStore, u32)>,
         limits: &Limits,
     ) -> Result<Self, BackendError> {
         let mut upload = Self::default();
-        let longest = problems.iter().map(|p| p.sample.horizon()).max();
-        let longest = longest.unwrap_or(0);
-        let (mut pieces_before, mut most) = (0, 1);
-        for remaining in 1..=longest + 1 {
-            let mut parts = Vec::new();
-            if let Some(members) = members {
-                let range = |(problem, members): (&Problem, &Vec<[u32; 2]>)| {
-                    let step = problem.sample.horizon().checked_sub(remaining);
-                    step.map_or([0, 0], |h| members[h])
-                };
-                let ranges: Vec<[u32; 2]> = problems.iter().zip(members).map(range).collect();
-                parts.push((false, cut.pieces, 0, ranges));
-            }
-            if let Some((store, pieces)) = singles {
-                for window in store.windows(remaining, limits) {
-                    parts.push((true, pieces, store.offset(&window), window.ranges));
-                }
-            }
-            // The last one only folds.
-            parts.truncate(if remaining > longest { 1 } else { parts.len() });
-            let mut first_piece = 0;
-            for (singles, pieces, member_offset, ranges) in parts {
-                let work = |(problem, range): (&Problem, &[u32; 2])| {
-                    let per_context = problem.sample.actions() as u64;
-                    u64::from(range[1]) * per_context * u64::from(problem.budget_max + 1)
-                };
-                upload.dispatches.push(Dispatch {
-                    step: Step {
-                        remaining: remaining as u32,
-                        pieces,
-                        first_piece,
-                        pieces_before,
-                        first_range: upload.ranges.len() as u32,
-                    },
-                    member_offset,
-                    coefficient_offset: 0,
-                    cost_offset: 0,
-                    candidates: problems.iter().zip(&ranges).map(work).sum(),
-                    singles,
-                });
-                upload.ranges.extend(ranges);
-                first_piece += pieces;
-            }
-            pieces_before = first_piece;
-            most = most.max(first_piece);
-        }
-        cut.reserve_pieces(u64::from(most), limits)?;
+        let most_pieces = upload.push_dispatches(problems, |remaining| {
+            let shared = members.map(|members| Pass {
+                singles: false,
+                pieces: cut.pieces,
+                offsets: [0; 3],
+                ranges: ranges_of(problems, remaining, |i, h| members[i][h]),
+            });
+            let singles = singles.into_iter().flat_map(|(store, pieces)| {
+                let windows = store.windows(remaining, limits).into_iter();
+                windows.map(move |window| Pass {
+                    singles: true,
+                    pieces,
+                    offsets: [store.offset(&window), 0, 0],
+                    ranges: window.ranges,
+                })
+            });
+            shared.into_iter().chain(singles).collect()
+        });
+        cut.reserve_pieces(u64::from(most_pieces), limits)?;
         for (problem, place) in problems.iter().zip(&cut.places) {
             upload.push_header(problem, cut, place);
         }
@@ -147,44 +123,31 @@ impl Upload {
     }
 
     fn push_header(&mut self, problem: &Problem, cut: &Cut, place: &Place) {
-        let actions = problem.sample.actions() as u32;
-        let width = problem.budget_max + 1;
-        let horizon = problem.sample.horizon() as u32;
-        let cost_max = cost_max(problem);
-        if cut.kernel.is_f64() {
-            self.headers
-                .extend_from_slice(bytemuck::bytes_of(&Header64 {
-                    actions,
-                    width,
-                    horizon,
-                    first_pair: place.first_pair,
-                    first_cost: place.first_cost,
-                    first_value: place.first_value,
-                    first_sum: place.first_sum,
-                    sum_stride: cut.sum_stride,
-                    total: problem.sample.total(),
-                    cap: problem.cap.unwrap_or(-1.0),
-                    half: cut.half,
-                    cost_max,
-                }));
+        let header = Header {
+            actions: problem.sample.actions() as u32,
+            width: problem.budget_max + 1,
+            horizon: problem.sample.horizon() as u32,
+            first_pair: place.first_pair,
+            first_cost: place.first_cost,
+            first_value: place.first_value,
+            first_sum: place.first_sum,
+            sum_stride: cut.sum_stride,
+            half: cut.half,
+            cost_max: cost_max(problem),
+        };
+        self.headers.extend_from_slice(bytes_of(&header));
+        if cut.bellman.is_f64() {
+            self.headers.extend_from_slice(bytes_of(&Scale64 {
+                total: problem.sample.total(),
+                cap: problem.cap.unwrap_or(-1.0),
+            }));
         } else {
             let fixed = FixedPoint::of(problem);
-            self.headers
-                .extend_from_slice(bytemuck::bytes_of(&Header32 {
-                    actions,
-                    width,
-                    horizon,
-                    first_pair: place.first_pair,
-                    first_cost: place.first_cost,
-                    first_value: place.first_value,
-                    first_sum: place.first_sum,
-                    sum_stride: cut.sum_stride,
-                    unit: fixed.unit as f32,
-                    value_of_unit: (1.0 / (fixed.unit * fixed.total)) as f32,
-                    cap: problem.cap.map_or(0, |r_max| fixed.cap(r_max)),
-                    half: cut.half,
-                    cost_max,
-                }));
+            self.headers.extend_from_slice(bytes_of(&Scale32 {
+                unit: fixed.unit as f32,
+                value_of_unit: (1.0 / (fixed.unit * fixed.total)) as f32,
+                cap: problem.cap.map_or(0, |r_max| fixed.cap(r_max)),
+            }));
         }
     }
 
@@ -192,156 +155,164 @@ impl Upload {
     fn push_costs(&mut self, problem: &Problem, cut: &Cut) {
         let sample = problem.sample;
         let costs = sample.distinct_costs();
-        if !cut.kernel.is_narrow() {
-            let rows = (0..sample.len()).flat_map(|entry| sample.cost_rows_of(entry));
-            self.costs.extend(rows.map(|&row| costs[row as usize]));
+        let rows = (0..sample.len()).map(|entry| sample.cost_rows_of(entry));
+        if !cut.bellman.is_narrow() {
+            let costs = rows.flatten().map(|&row| costs[row as usize]);
+            self.costs.extend(costs);
             return;
         }
-        // Byte c of the word counts costs up to c + 1: a cost adds one to its byte and to all above.
-        let marks: Vec<u32> = costs.iter().map(|c| 0x0101_0101 << (8 * (c - 1))).collect();
-        let rows = (0..sample.len()).map(|entry| sample.cost_rows_of(entry));
-        self.costs
-            .extend(rows.map(|rows| rows.iter().map(|&row| marks[row as usize]).sum::<u32>()));
+        let marks: Vec<u32> = costs.iter().map(|cost| cost_mark(*cost)).collect();
+        let counts = rows.map(|rows| rows.iter().map(|&row| marks[row as usize]).sum::<u32>());
+        self.costs.extend(counts);
     }
 
     /// Coefficients of every pair; for the narrow shader the actions of an entry are sorted by cost.
     fn push_coefficients(&mut self, problem: &Problem, cut: &Cut) -> Result<(), BackendError> {
         let (gain, lcb) = (&problem.coefficients.gain, &problem.coefficients.lcb);
-        if cut.kernel.is_f64() {
-            self.coefficients64
-                .extend(gain.iter().zip(lcb).map(|(&gain, &lcb)| [gain, lcb]));
+        let pairs = gain.iter().zip(lcb);
+        if cut.bellman.is_f64() {
+            let pairs: Vec<[f64; 2]> = pairs.map(|(&gain, &lcb)| [gain, lcb]).collect();
+            self.coefficients
+                .extend_from_slice(bytemuck::cast_slice(&pairs));
             return Ok(());
         }
         let fixed = FixedPoint::of(problem);
         fixed.check(gain)?;
         let scale = fixed.scale();
-        let pair =
-            |(gain, lcb): (&f64, &f64)| [(gain * scale) as f32, (*lcb as f32).max(LCB_FLOOR)];
-        let first = self.coefficients32.len();
-        self.coefficients32.extend(gain.iter().zip(lcb).map(pair));
-        if cut.kernel.is_narrow() {
-            self.sort_by_cost(problem, first);
+        let pairs = pairs.map(|(g, lcb)| [(g * scale) as f32, (*lcb as f32).max(LCB_FLOOR)]);
+        let mut pairs: Vec<[f32; 2]> = pairs.collect();
+        if cut.bellman.is_narrow() {
+            sort_by_cost(problem, &mut pairs);
         }
+        self.coefficients
+            .extend_from_slice(bytemuck::cast_slice(&pairs));
         Ok(())
     }
 
-    /// Sorts the actions of each entry by cost, where they are not sorted already.
-    fn sort_by_cost(&mut self, problem: &Problem, first: usize) {
-        let actions = problem.sample.actions();
-        let costs = problem.sample.distinct_costs();
-        let cost = |row: &u32| costs[*row as usize];
-        let mut order: Vec<usize> = Vec::new();
-        let entries = self.coefficients32[first..].chunks_exact_mut(actions);
-        for (entry, pairs) in entries.enumerate() {
-            let rows = problem.sample.cost_rows_of(entry);
-            if rows.is_sorted_by_key(cost) {
-                continue;
-            }
-            order.clear();
-            order.extend(0..actions);
-            order.sort_by_key(|&a| cost(&rows[a]));
-            let sorted: Vec<[f32; 2]> = order.iter().map(|&a| pairs[a]).collect();
-            pairs.copy_from_slice(&sorted);
-        }
+    /// The members of every list and window of a problem, each written once; returns their ranges by [step][window].
+    fn push_members(&mut self, problem: &Problem, cut: &Cut) -> Vec<Vec<Range>> {
+        let sample = problem.sample;
+        let mut written: Vec<Option<Vec<Range>>> = vec![None; sample.lists()];
+        let by_step = (0..sample.horizon()).map(|h| {
+            let list = sample.list_of_step(h);
+            let block = written[list].get_or_insert_with(|| {
+                let windows = 0..cut.windows();
+                let write = |window| self.push_window(problem, list, window, cut);
+                windows.map(write).collect()
+            });
+            block.clone()
+        });
+        by_step.collect()
     }
 
-    /// The members of every list and window of a problem, each written once; returns (first member, count) by
-    /// [step][window].
-    fn push_members(&mut self, problem: &Problem, cut: &Cut) -> Vec<Vec<[u32; 2]>> {
-        let sample = problem.sample;
-        let mut written: Vec<Option<Vec<[u32; 2]>>> = vec![None; sample.lists()];
-        let mut by_step = Vec::with_capacity(sample.horizon());
-        for h in 0..sample.horizon() {
-            let list = sample.list_of_step(h);
-            if let Some(block) = &written[list] {
-                by_step.push(block.clone());
-                continue;
-            }
-            let mut block = Vec::with_capacity(cut.windows());
-            for window in 0..cut.windows() {
-                // Windows start where a binding may.
-                while cut.moving && !self.members().len().is_multiple_of(256) {
-                    self.push_member(0, 0.0, cut);
-                }
-                let start = self.members().len() / cut.kernel.member_bytes();
-                let mut count = 0;
-                let entries = cut.window_entries(window);
-                for (entry, weight) in sample.list(list).iter() {
-                    if entries.contains(&entry) {
-                        self.push_member((entry - entries.start) as u32, weight, cut);
-                        count += 1;
-                    }
-                }
-                block.push([start as u32, count]);
-            }
-            written[list] = Some(block.clone());
-            by_step.push(block);
+    fn push_window(&mut self, problem: &Problem, list: usize, window: usize, cut: &Cut) -> Range {
+        // Windows start where a binding may.
+        while cut.moving && !self.members.len().is_multiple_of(256) {
+            self.push_member(0, 0.0, cut);
         }
-        by_step
+        let start = self.members.len() / cut.bellman.pair_bytes();
+        let mut count = 0;
+        let entries = cut.window_entries(window);
+        for (entry, weight) in problem.sample.list(list).iter() {
+            if entries.contains(&entry) {
+                self.push_member((entry - entries.start) as u32, weight, cut);
+                count += 1;
+            }
+        }
+        [start as u32, count]
     }
 
     fn push_member(&mut self, entry: u32, weight: f64, cut: &Cut) {
-        if cut.kernel.is_f64() {
-            self.members64.push(Member64 {
+        if cut.bellman.is_f64() {
+            self.members.extend_from_slice(bytes_of(&Member64 {
                 weight,
                 entry,
                 padding: 0,
-            });
+            }));
         } else {
-            self.members32.push(Member32 {
-                entry,
-                weight: weight as f32,
-            });
+            let weight = weight as f32;
+            self.members
+                .extend_from_slice(bytes_of(&Member32 { weight, entry }));
         }
     }
 
-    /// One dispatch per step (and window), from the last step of the episode to the first, and one more that folds the
-    /// last sums. Shorter problems of the batch sit out the dispatches beyond their horizon.
-    fn push_dispatches(&mut self, problems: &[Problem], cut: &Cut, blocks: &[Vec<Vec<[u32; 2]>>]) {
-        let longest = problems
-            .iter()
-            .map(|p| p.sample.horizon())
-            .max()
-            .unwrap_or(0);
+    /// Adds the dispatches of every step, from the last step of the episode to the first, and one more that folds the
+    /// last sums. `passes` gives those of a step from its number of steps to go. Shorter problems have no contexts beyond
+    /// their horizon. Returns the largest number of pieces of a step.
+    fn push_dispatches(
+        &mut self,
+        problems: &[Problem],
+        passes: impl Fn(usize) -> Vec<Pass>,
+    ) -> u32 {
+        let longest = problems.iter().map(|p| p.sample.horizon()).max();
+        let longest = longest.unwrap_or(0);
+        let (mut pieces_before, mut most_pieces) = (0, 1);
         for remaining in 1..=longest + 1 {
-            let windows = if remaining > longest {
-                1
-            } else {
-                cut.windows()
-            };
-            for window in 0..windows {
-                let first_range = self.ranges.len() as u32;
-                let mut dispatch = Dispatch {
+            let mut passes = passes(remaining);
+            if remaining > longest {
+                passes.truncate(1);
+            }
+            let mut first_piece = 0;
+            for pass in passes {
+                let work = |(problem, range): (&Problem, &Range)| {
+                    let per_context = problem.sample.actions() as u64;
+                    u64::from(range[1]) * per_context * u64::from(problem.budget_max + 1)
+                };
+                self.dispatches.push(Dispatch {
                     step: Step {
                         remaining: remaining as u32,
-                        pieces: cut.pieces,
-                        first_piece: window as u32 * cut.pieces,
-                        pieces_before: cut.windows() as u32 * cut.pieces,
-                        first_range,
+                        pieces: pass.pieces,
+                        first_piece,
+                        pieces_before,
+                        first_range: self.ranges.len() as u32,
                     },
-                    member_offset: 0,
-                    coefficient_offset: cut.window_pair_offset(window),
-                    cost_offset: cut.window_cost_offset(window),
-                    candidates: 0,
-                    singles: false,
-                };
-                for (problem, block) in problems.iter().zip(blocks) {
-                    let horizon = problem.sample.horizon();
-                    let mut range = match horizon.checked_sub(remaining) {
-                        Some(h) => block[h][window],
-                        None => [0, 0],
-                    };
-                    dispatch.candidates += u64::from(range[1])
-                        * problem.sample.actions() as u64
-                        * u64::from(problem.budget_max + 1);
-                    if cut.moving {
-                        dispatch.member_offset = range[0] * cut.kernel.member_bytes() as u32;
-                        range[0] = 0;
-                    }
-                    self.ranges.push(range);
-                }
-                self.dispatches.push(dispatch);
+                    offsets: pass.offsets,
+                    candidates: problems.iter().zip(&pass.ranges).map(work).sum(),
+                    singles: pass.singles,
+                });
+                self.ranges.extend(pass.ranges);
+                first_piece += pass.pieces;
             }
+            pieces_before = first_piece;
+            most_pieces = most_pieces.max(first_piece);
         }
+        most_pieces
+    }
+}
+
+/// The ranges of all problems with so many steps to go, from those by (problem, step).
+fn ranges_of(
+    problems: &[Problem],
+    remaining: usize,
+    range: impl Fn(usize, usize) -> Range,
+) -> Vec<Range> {
+    let of_problem = |(i, problem): (usize, &Problem)| {
+        let step = problem.sample.horizon().checked_sub(remaining);
+        step.map_or([0, 0], |h| range(i, h))
+    };
+    problems.iter().enumerate().map(of_problem).collect()
+}
+
+/// What an action of this cost adds to the word of cost counts, whose byte c counts costs up to c + 1.
+pub fn cost_mark(cost: u32) -> u32 {
+    0x0101_0101 << (8 * (cost - 1))
+}
+
+/// Sorts the actions of each entry by cost, unless they are sorted already.
+fn sort_by_cost(problem: &Problem, pairs: &mut [[f32; 2]]) {
+    let actions = problem.sample.actions();
+    let costs = problem.sample.distinct_costs();
+    let cost = |row: &u32| costs[*row as usize];
+    let mut order: Vec<usize> = Vec::new();
+    for (entry, pairs) in pairs.chunks_exact_mut(actions).enumerate() {
+        let rows = problem.sample.cost_rows_of(entry);
+        if rows.is_sorted_by_key(cost) {
+            continue;
+        }
+        order.clear();
+        order.extend(0..actions);
+        order.sort_by_key(|&a| cost(&rows[a]));
+        let sorted: Vec<[f32; 2]> = order.iter().map(|&a| pairs[a]).collect();
+        pairs.copy_from_slice(&sorted);
     }
 }

@@ -1,7 +1,7 @@
 //! What an adapter allows, what a problem needs of it, and which problems of a batch fit together.
 
-use super::kernel::Kernel;
-use crate::dp::Problem;
+use super::shader::Bellman;
+use crate::dp::{Problem, StepContexts};
 
 /// The limits that matter, from the adapter or smaller ones for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,29 +36,26 @@ pub struct Size {
 impl Size {
     /// The size of a problem.
     pub fn of(problem: &Problem) -> Self {
+        Self::with(problem, problem.sample.len(), |step| step.len())
+    }
+
+    /// The size of a problem without its single contexts.
+    pub fn of_shared(problem: &Problem) -> Self {
+        let entries = problem.sample.shared();
+        Self::with(problem, entries, |step| step.shared.entries.len())
+    }
+
+    fn with(problem: &Problem, entries: usize, length: impl Fn(StepContexts) -> usize) -> Self {
         let sample = problem.sample;
-        let lists = (0..sample.horizon()).map(|h| sample.step(h).len() as u64);
+        let lengths = (0..sample.horizon()).map(|h| length(sample.step(h)) as u64);
+        let lengths: Vec<u64> = lengths.collect();
         Self {
-            entries: sample.len() as u64,
+            entries: entries as u64,
             actions: sample.actions() as u64,
             horizon: sample.horizon() as u64,
             width: u64::from(problem.budget_max) + 1,
-            members: lists.clone().sum(),
-            longest_list: lists.max().unwrap_or(0),
-        }
-    }
-}
-
-impl Size {
-    /// The size of a problem without its single contexts.
-    pub fn of_shared(problem: &Problem) -> Self {
-        let sample = problem.sample;
-        let lists = (0..sample.horizon()).map(|h| sample.step(h).shared.entries.len() as u64);
-        Self {
-            entries: sample.shared() as u64,
-            members: lists.clone().sum(),
-            longest_list: lists.max().unwrap_or(0),
-            ..Self::of(problem)
+            members: lengths.iter().sum(),
+            longest_list: lengths.iter().copied().max().unwrap_or(0),
         }
     }
 }
@@ -72,42 +69,32 @@ pub(super) struct Need {
 }
 
 impl Need {
-    pub fn of(size: &Size, kernel: Kernel) -> Self {
+    pub fn plus(&self, size: &Size, bellman: Bellman) -> Self {
+        let pair = bellman.pair_bytes() as u64;
         Self {
-            pairs: size.entries * size.actions * kernel.pair_bytes() as u64,
-            members: size.members * kernel.member_bytes() as u64,
-            table: size.horizon * size.width * kernel.value_bytes() as u64,
+            pairs: self.pairs + size.entries * size.actions * pair,
+            members: self.members + size.members * pair,
+            table: self.table + size.horizon * size.width * bellman.value_bytes() as u64,
         }
     }
 
     pub fn fits(&self, limits: &Limits) -> bool {
         self.pairs.max(self.members).max(self.table) <= limits.binding_bytes
     }
-
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            pairs: self.pairs + other.pairs,
-            members: self.members + other.members,
-            table: self.table + other.table,
-        }
-    }
 }
 
-/// Cuts a batch into groups of consecutive problems that fit together; returns the end of each group.
-pub fn groups(batch: &[Size], kernel: Kernel, limits: &Limits) -> Vec<usize> {
+/// Splits a batch into groups of consecutive problems that fit together; returns the end of each group.
+pub fn groups(batch: &[Size], bellman: Bellman, limits: &Limits) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut sum = Need::default();
     let mut start = 0;
     for (i, size) in batch.iter().enumerate() {
-        let need = Need::of(size, kernel);
-        let together = sum.plus(&need);
-        let full = !together.fits(limits) || (i - start) as u32 >= limits.workgroups;
+        sum = sum.plus(size, bellman);
+        let full = !sum.fits(limits) || (i - start) as u32 >= limits.workgroups;
         if i > start && full {
             ends.push(i);
             start = i;
-            sum = need;
-        } else {
-            sum = together;
+            sum = Need::default().plus(size, bellman);
         }
     }
     ends.push(batch.len());

@@ -1,31 +1,42 @@
-//! Optimistic-DP on a graphics adapter through wgpu: one dispatch per step for a whole batch of problems, all of them in
-//! one command buffer, one read-back. This is the only place that knows wgpu.
+//! Optimistic-DP on a graphics adapter through wgpu. Only this module uses wgpu.
 //!
-//! The work is asynchronous: encode, submit, await the table. `blocking` waits for it on this thread, which makes a
-//! [`super::Backend`] of it; where pages wait for nobody, the asynchronous functions are called themselves.
+//! A group of problems that fits the adapter is solved together and read back once; a larger batch takes several groups.
+//! Dispatches of a group:
+//!
+//! | when | how many |
+//! | --- | --- |
+//! | per step, bounds from the CPU (`bellman*.wgsl`) | one; one per window if a single problem exceeds a binding |
+//! | per step, bounds on the adapter, shared contexts (`bellman*.wgsl`) | one |
+//! | per step, bounds on the adapter, single contexts (`plan.wgsl`) | one per window of a binding's size, at least one |
+//! | after the last step, which folds the last sums | one |
+//! | before the first step, bounds on the adapter | up to two `append.wgsl` (new contexts), one `bounds.wgsl` (shared contexts) |
+//!
+//! So H steps take H + 1 dispatches in the plainest case, and about twice as many for a sample of shared and single
+//! contexts. All go into one command buffer, unless they take so long that a driver might suspect a hang.
+//!
+//! The work is asynchronous. [`super::Backend`] blocks this thread until it is done; a browser awaits the futures.
 
 mod adapter;
 #[cfg(not(target_family = "wasm"))]
 mod backend;
-#[cfg(not(target_family = "wasm"))]
-mod beside_cpu;
-mod bindings;
-#[cfg(not(target_family = "wasm"))]
-mod blocking;
 mod bounds;
+mod buffers;
 mod cut;
 mod device;
 mod fixed_point;
-pub mod kernel;
 mod layout;
+#[doc(hidden)]
 pub mod limits;
-mod promise;
 mod resident;
+#[doc(hidden)]
+pub mod shader;
 mod single_precision;
 mod singles;
 mod solve;
 mod sources;
+#[doc(hidden)]
 pub mod structs;
+mod waiting;
 
 use std::time::Duration;
 
@@ -34,29 +45,26 @@ use super::stopwatch::Stopwatch;
 use super::{BackendError, PlanRequest, Plans, Problem, RawTable, Traffic};
 use cut::Cut;
 use device::Device;
-use kernel::{Kernel, Shader};
 use layout::Upload;
 use limits::{Limits, Size};
 use resident::Resident;
+use shader::Bellman;
 use singles::SingleStore;
 
 pub use adapter::{AdapterSummary, Adapters};
 #[cfg(not(target_family = "wasm"))]
-pub use beside_cpu::{beside_cpu, hardware_may_exist};
+pub use backend::{beside_cpu, hardware_may_exist};
 
 /// The GPU backend.
 #[derive(Debug)]
 pub struct Gpu {
     adapter: AdapterSummary,
     device: Device,
-    limits: Limits,
     f64: bool,
     resident: Option<Resident>,
     singles: Option<SingleStore>,
-    /// Why bounds were evaluated on the CPU, where they were.
+    /// Why bounds were evaluated on the CPU, if they were.
     bounds_on_cpu: Option<String>,
-    poison: bool,
-    traffic: Traffic,
 }
 
 impl Gpu {
@@ -66,7 +74,7 @@ impl Gpu {
         Self::open_adapter_async(summary, &adapter, f64).await
     }
 
-    /// Opens an adapter that has been taken.
+    /// Opens an adapter found by [`Adapters`].
     pub async fn open_adapter_async(
         summary: AdapterSummary,
         adapter: &wgpu::Adapter,
@@ -78,15 +86,12 @@ impl Gpu {
             });
         }
         Ok(Self {
-            device: Device::open(adapter, f64).await?,
-            limits: summary.limits,
+            device: Device::open(adapter, summary.limits, f64).await?,
             adapter: summary,
             f64,
             resident: None,
             singles: None,
             bounds_on_cpu: None,
-            poison: false,
-            traffic: Traffic::default(),
         })
     }
 
@@ -97,27 +102,31 @@ impl Gpu {
 
     /// What has been moved and launched so far.
     pub fn traffic(&self) -> Traffic {
-        self.traffic
+        self.device.traffic
     }
 
-    /// Bytes of the buffers held on the adapter.
+    /// Bytes of the buffers on the adapter.
+    #[doc(hidden)]
     pub fn held_bytes(&self) -> u64 {
         self.device.held_bytes()
     }
 
-    /// Pretends that the adapter has smaller limits, to exercise the cuts.
+    /// For tests: pretends that the adapter has smaller limits.
+    #[doc(hidden)]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.device.limits = limits;
         self
     }
 
-    /// Fills outputs with NaN before every solve, so that a value nobody computed cannot pass for a result.
+    /// For tests: fills outputs with NaN before every solve, so that a value that was never computed is noticed.
+    #[doc(hidden)]
     pub fn with_poison(mut self) -> Self {
-        self.poison = true;
+        self.device.poison = true;
         self
     }
 
-    /// Ends the device, as a driver reset would; every later solve fails.
+    /// For tests: ends the device, as a driver reset would. Every later solve fails.
+    #[doc(hidden)]
     pub fn destroy(&self) {
         self.device.destroy();
     }
@@ -130,19 +139,23 @@ impl Gpu {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let kernel = self.kernel_for(batch).await?;
+        let bellman = self.bellman_for(batch)?;
         let mut tables = Vec::with_capacity(batch.len());
         let mut start = 0;
         let sizes: Vec<Size> = batch.iter().map(Size::of).collect();
-        for end in limits::groups(&sizes, kernel, &self.limits) {
-            tables.extend(self.solve_group(&batch[start..end], kernel).await?);
+        for end in limits::groups(&sizes, bellman, &self.device.limits) {
+            let group = &batch[start..end];
+            let cut = Cut::new(&sizes[start..end], bellman, &self.device.limits)?;
+            let upload = Upload::new(group, &cut)?;
+            let bytes = self.run_group(&cut, &upload).await?;
+            tables.extend(solve::tables(group, &cut, &bytes));
             start = end;
         }
         Ok(tables)
     }
 
-    /// The tables of all requests as computed. Where all oracles are functions of fitted parameters and their samples fit,
-    /// bounds are evaluated on the adapter.
+    /// The tables of all requests as computed. Bounds are evaluated on the adapter if all oracles are functions of fitted
+    /// parameters and their samples fit.
     pub async fn plan_async(
         &mut self,
         requests: &[PlanRequest<'_>],
@@ -168,53 +181,26 @@ impl Gpu {
         })
     }
 
-    /// The kernel for a batch, compiled.
-    async fn kernel_for(&mut self, batch: &[Problem<'_>]) -> Result<Kernel, BackendError> {
-        let cost = batch.iter().map(kernel::cost_max).max().unwrap_or(1);
-        if cost > kernel::COST_LIMIT {
+    /// The shader for a batch.
+    fn bellman_for(&self, batch: &[Problem<'_>]) -> Result<Bellman, BackendError> {
+        let cost = batch.iter().map(shader::cost_max).max().unwrap_or(1);
+        if cost > shader::COST_LIMIT {
             return Err(BackendError::TooLarge {
                 what: "the largest cost".into(),
                 bytes: u64::from(cost),
-                limit: u64::from(kernel::COST_LIMIT),
+                limit: u64::from(shader::COST_LIMIT),
                 reduce: "the costs".into(),
             });
         }
-        let kernel = Kernel::for_batch(batch, self.adapter.threads(), self.f64);
-        self.device
-            .guarded(async |device: &mut Device| {
-                device.compile(Shader::Bellman(kernel));
-                Ok(())
-            })
-            .await?;
-        Ok(kernel)
+        Ok(Bellman::for_batch(batch, self.adapter.threads(), self.f64))
     }
 
-    /// Solves problems that fit together.
-    async fn solve_group(
-        &mut self,
-        group: &[Problem<'_>],
-        kernel: Kernel,
-    ) -> Result<Vec<RawTable>, BackendError> {
-        let sizes: Vec<Size> = group.iter().map(Size::of).collect();
-        let cut = Cut::new(&sizes, kernel, &self.limits)?;
-        let upload = Upload::new(group, &cut)?;
-        let bytes = self.run_group(&cut, &upload).await?;
-        Ok(solve::tables(group, &cut, &bytes))
-    }
-
-    /// The bytes of the table of a group that has been laid out.
+    /// The bytes of the tables of a group.
     async fn run_group(&mut self, cut: &Cut, upload: &Upload) -> Result<Vec<u8>, BackendError> {
-        let (limits, poison) = (self.limits, self.poison);
-        let traffic = &mut self.traffic;
-        self.device
-            .guarded(async |device: &mut Device| {
-                let bound = solve::upload(device, cut, upload, &limits, traffic);
-                if poison {
-                    solve::poison(device, cut);
-                }
-                let tables = Some((Shader::Bellman(cut.kernel), &bound));
-                solve::run(device, cut, upload, tables, None, Vec::new(), traffic).await
-            })
-            .await
+        let run = async |device: &mut Device| {
+            let bound = solve::upload(device, cut, upload);
+            solve::run(device, cut, upload, Vec::new(), Some(&bound), None).await
+        };
+        self.device.guarded(run).await
     }
 }

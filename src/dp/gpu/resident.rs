@@ -1,40 +1,57 @@
-//! Shared contexts that stay on the adapter. A study's samples only grow, by one row at a time: what is new goes up as single
-//! words, and a plan then needs no more than the oracle's fitted parameters.
+//! Shared contexts that stay on the adapter. A study's samples grow by one row at a time: only new data go up, word by
+//! word, and a plan needs no more than the oracle's fitted parameters.
 //!
-//! All resident data are words of one buffer with four sections: members (entry, weight), costs, records (step,
-//! features) and offers (reward, place among the actions sorted by cost). Each sample has a region in each section; when one
-//! outgrows its region, everything is laid out anew with regions twice as large.
+//! All resident data are words of one buffer with four sections: members (weight, entry), costs, records (step, features)
+//! and offers (reward, place among the actions sorted by cost). Each sample has a region in each section. When a sample
+//! outgrows its region, everything is laid out again with regions twice as large.
 
+use super::buffers::{Part, Slot};
 use super::cut::Place;
-use super::kernel::Kernel;
+use super::layout::{Range, cost_mark};
 use super::limits::Limits;
+use super::shader::Bellman;
 use crate::dp::{ContextSample, PlanRequest};
 
 /// Sections start at multiples of this many words, where a binding may.
 const ALIGN: usize = 64;
 
-/// More words than this are not worth placing one by one, nor do they fit one dispatch.
+/// Most words of an update; more do not fit one dispatch, and the whole buffer is written.
 const MOST_WORDS: usize = 1 << 20;
 
-/// The four sections, as first words.
+/// The first words of the sections; the members are first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sections {
-    /// First word of the members.
-    pub members: usize,
-    /// First word of the costs.
-    pub costs: usize,
-    /// First word of the records.
-    pub records: usize,
-    /// First word of the offers.
-    pub offers: usize,
+    costs: usize,
+    records: usize,
+    offers: usize,
     /// Words in all.
     pub end: usize,
 }
 
-/// What the adapter holds of the samples of a batch.
+impl Sections {
+    /// The members, to bind.
+    pub fn members(&self) -> Part {
+        Self::part(0, self.costs)
+    }
+
+    /// The costs, to bind.
+    pub fn costs(&self) -> Part {
+        Self::part(self.costs, self.records)
+    }
+
+    fn part(from: usize, to: usize) -> Part {
+        Part {
+            slot: Slot::Resident,
+            offset: 4 * from as u64,
+            size: 4 * (to - from).max(ALIGN) as u64,
+        }
+    }
+}
+
+/// The shared contexts of a batch on the adapter.
 #[derive(Debug)]
 pub struct Resident {
-    kernel: Kernel,
+    bellman: Bellman,
     regions: Vec<Region>,
     /// Where the sections begin.
     pub sections: Sections,
@@ -55,7 +72,7 @@ struct Region {
     first_member: usize,
 }
 
-/// What must be written to bring the adapter up to date.
+/// Pending writes.
 #[derive(Debug)]
 pub enum Update {
     /// The whole buffer.
@@ -65,21 +82,17 @@ pub enum Update {
 }
 
 impl Resident {
-    /// Brings what is known of the samples up to date, or lays it out anew; `None` where it would not fit a binding.
+    /// Updates what the adapter holds, or lays it out again; `None` if it does not fit a binding.
     pub fn update(
         known: Option<Self>,
         requests: &[PlanRequest],
-        kernel: Kernel,
+        bellman: Bellman,
         limits: &Limits,
     ) -> Option<(Self, Update)> {
         if let Some(mut known) = known
-            && known.kernel == kernel
+            && known.bellman == bellman
             && known.regions.len() == requests.len()
-            && known
-                .regions
-                .iter()
-                .zip(requests)
-                .all(|(region, request)| region.holds(request))
+            && known.regions.iter().zip(requests).all(|(r, q)| r.holds(q))
         {
             let mut words = Vec::new();
             known.write_new(requests, &mut |place, word| {
@@ -89,7 +102,7 @@ impl Resident {
                 return Some((known, Update::Words(words)));
             }
         }
-        let mut fresh = Self::lay_out(requests, kernel);
+        let mut fresh = Self::lay_out(requests, bellman);
         let widest = fresh.sections.end.max(2 * fresh.pairs());
         if 4 * widest as u64 > limits.binding_bytes {
             return None;
@@ -99,22 +112,19 @@ impl Resident {
         Some((fresh, Update::Everything(image)))
     }
 
-    fn lay_out(requests: &[PlanRequest], kernel: Kernel) -> Self {
+    fn lay_out(requests: &[PlanRequest], bellman: Bellman) -> Self {
         let (mut entries, mut pairs, mut records, mut members) = (0, 0, 0, 0);
         let regions: Vec<Region> = requests
             .iter()
             .map(|request| {
                 let sample = request.sample;
-                let longest = (0..sample.horizon())
-                    .map(|h| sample.step(h).shared.entries.len())
-                    .max();
                 let region = Region {
                     id: sample.id(),
                     reward_scale: request.reward_scale(),
                     entries: 0,
                     arrivals: 0,
                     entry_capacity: (2 * sample.shared()).max(64),
-                    place_capacity: (2 * longest.unwrap_or(0)).max(16),
+                    place_capacity: (2 * longest_step(sample)).max(16),
                     first_entry: entries,
                     first_pair: pairs,
                     first_record: records,
@@ -129,14 +139,13 @@ impl Resident {
             .collect();
         let aligned = |words: usize| words.next_multiple_of(ALIGN);
         let costs = aligned(2 * members);
-        let cost_words = if kernel.is_narrow() { entries } else { pairs };
+        let cost_words = if bellman.is_narrow() { entries } else { pairs };
         let records_start = costs + aligned(cost_words);
         let offers = records_start + aligned(records);
         Self {
-            kernel,
+            bellman,
             regions,
             sections: Sections {
-                members: 0,
                 costs,
                 records: records_start,
                 offers,
@@ -150,17 +159,17 @@ impl Resident {
         (self.sections.end - self.sections.offers) / 2
     }
 
-    /// Hands over the words of all entries and members that are new or changed.
+    /// Calls `write` with every word of entries and members that is new or changed.
     fn write_new(&mut self, requests: &[PlanRequest], write: &mut dyn FnMut(usize, u32)) {
         let Self {
-            kernel,
+            bellman,
             regions,
             sections,
         } = self;
         for (region, request) in regions.iter_mut().zip(requests) {
             let sample = request.sample;
             for entry in region.entries..sample.shared() {
-                region.write_entry(*kernel, sections, sample, entry, write);
+                region.write_entry(*bellman, sections, sample, entry, write);
             }
             for arrival in &sample.arrivals()[region.arrivals..] {
                 let step = arrival.step as usize;
@@ -168,21 +177,20 @@ impl Resident {
                 let place = shared.place_of(arrival.entry).unwrap_or(0) as usize;
                 let weight = shared.weights[place] as f32;
                 let first = 2 * (region.first_member + step * region.place_capacity + place);
-                write(sections.members + first, arrival.entry);
-                write(sections.members + first + 1, weight.to_bits());
+                write(first, weight.to_bits());
+                write(first + 1, arrival.entry);
             }
             region.entries = sample.shared();
             region.arrivals = sample.arrivals().len();
         }
     }
 
-    /// Where a problem's coefficients and costs are, for its header; the rest of the place is as planned.
+    /// `planned` with the places of a problem's coefficients and costs.
     pub fn place(&self, i: usize, planned: Place) -> Place {
         let region = &self.regions[i];
-        let first_cost = if self.kernel.is_narrow() {
-            region.first_entry
-        } else {
-            region.first_pair
+        let first_cost = match self.bellman.is_narrow() {
+            true => region.first_entry,
+            false => region.first_pair,
         };
         Place {
             first_pair: region.first_pair as u32,
@@ -191,8 +199,8 @@ impl Resident {
         }
     }
 
-    /// (first, count) of the members of every step of a problem.
-    pub fn members(&self, i: usize, sample: &ContextSample) -> Vec<[u32; 2]> {
+    /// The members of every step of a problem.
+    pub fn members(&self, i: usize, sample: &ContextSample) -> Vec<Range> {
         let region = &self.regions[i];
         let first = |step| (region.first_member + step * region.place_capacity) as u32;
         let steps = 0..sample.horizon();
@@ -204,30 +212,31 @@ impl Resident {
     /// First word of a problem's records and of its offers.
     pub fn records_and_offers(&self, i: usize) -> [u32; 2] {
         let region = &self.regions[i];
-        let records = self.sections.records + region.first_record;
-        [
-            records as u32,
-            (self.sections.offers + 2 * region.first_pair) as u32,
-        ]
+        let record = self.sections.records + region.first_record;
+        let offer = self.sections.offers + 2 * region.first_pair;
+        [record as u32, offer as u32]
     }
 }
 
+/// Shared contexts of the step that has most.
+fn longest_step(sample: &ContextSample) -> usize {
+    let lengths = (0..sample.horizon()).map(|h| sample.step(h).shared.entries.len());
+    lengths.max().unwrap_or(0)
+}
+
 impl Region {
-    /// Whether the region is this sample's and large enough for it as it is now.
+    /// Whether the region belongs to this sample and is large enough for it.
     fn holds(&self, request: &PlanRequest) -> bool {
         let sample = request.sample;
-        let longest = (0..sample.horizon())
-            .map(|h| sample.step(h).shared.entries.len())
-            .max();
         self.id == sample.id()
             && self.reward_scale == request.reward_scale()
             && sample.shared() <= self.entry_capacity
-            && longest.unwrap_or(0) <= self.place_capacity
+            && longest_step(sample) <= self.place_capacity
     }
 
     fn write_entry(
         &self,
-        kernel: Kernel,
+        bellman: Bellman,
         sections: &Sections,
         sample: &ContextSample,
         entry: usize,
@@ -241,13 +250,11 @@ impl Region {
             write(record + 1 + i, (*x as f32).to_bits());
         }
         let mut order: Vec<usize> = (0..actions).collect();
-        if kernel.is_narrow() {
+        if bellman.is_narrow() {
             order.sort_by_key(|a| sample.cost(entry, a + 1));
-            let marks = (1..=actions).map(|a| 0x0101_0101 << (8 * (sample.cost(entry, a) - 1)));
-            write(
-                sections.costs + self.first_entry + entry,
-                marks.sum::<u32>(),
-            );
+            let marks = (1..=actions).map(|a| cost_mark(sample.cost(entry, a)));
+            let place = sections.costs + self.first_entry + entry;
+            write(place, marks.sum::<u32>());
         }
         let first = self.first_pair + entry * actions;
         for (slot, &a) in order.iter().enumerate() {
@@ -255,7 +262,7 @@ impl Region {
             let offer = sections.offers + 2 * (first + a);
             write(offer, (reward as f32).to_bits());
             write(offer + 1, slot as u32);
-            if !kernel.is_narrow() {
+            if !bellman.is_narrow() {
                 write(sections.costs + first + slot, sample.cost(entry, a + 1));
             }
         }

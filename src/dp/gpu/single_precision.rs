@@ -1,17 +1,16 @@
-//! Whether `bounds.wgsl` may evaluate an oracle's bounds in 32-bit floats: nothing may overflow, and a few contexts
-//! evaluated both ways, as the shader does it and in 64 bits, must agree. Where they do not, bounds are evaluated on the
-//! CPU.
+//! Whether `ellipsoid.wgsl` may evaluate an oracle's bounds in 32-bit floats: nothing may overflow, and a few contexts must
+//! have the same bounds in 32 and in 64 bits. Otherwise bounds are evaluated on the CPU.
 
 use super::fixed_point::GAIN_LIMIT;
 use crate::dp::{BoundParameters, ContextSample, EllipsoidParameters, Link, PlanRequest};
 
-/// What a bound may be off.
+/// Largest error of a bound.
 const TOLERANCE: f64 = 1e-6;
 
-/// Terms up to this have squares that sum up within 32 bits.
+/// Squares of terms up to this add up within 32-bit floats.
 const LARGEST_TERM: f64 = 1e15;
 
-/// Contexts evaluated both ways.
+/// Contexts that are compared.
 const COMPARED: usize = 16;
 
 /// Whether a request's bounds are safe in 32-bit floats.
@@ -36,12 +35,8 @@ impl Ellipsoid<'_> {
     /// Whether no product or sum of the shader overflows on any context of the sample.
     fn fits(&self, sample: &ContextSample) -> bool {
         let mut largest = sample.largest_features().to_vec();
-        largest.push(
-            self.0
-                .action_values
-                .iter()
-                .fold(0.0, |most: f64, x| most.max(x.abs())),
-        );
+        let values = self.0.action_values.iter();
+        largest.push(values.fold(0.0, |most: f64, x| most.max(x.abs())));
         let sum_of_terms = |row: &[f64]| -> f64 {
             let terms = row.iter().zip(&largest);
             terms.map(|(x, most)| x.abs() * most).sum()
@@ -56,7 +51,7 @@ impl Ellipsoid<'_> {
         if let Some(limits) = &self.0.limits {
             terms = terms.max(sum_of_terms(limits));
         }
-        // Subnormal numbers are no trouble here: they are bounds of zero to any tolerance that matters.
+        // Subnormal numbers are harmless: they are zero within the tolerance.
         terms <= LARGEST_TERM
     }
 
@@ -74,7 +69,7 @@ impl Ellipsoid<'_> {
         })
     }
 
-    /// (ucb, lcb) as `bounds.wgsl` computes them, with every result rounded.
+    /// (ucb, lcb) as `ellipsoid.wgsl` computes them, with every result rounded.
     fn bounds(&self, theta: &[f64], value: f64, round: impl Fn(f64) -> f64) -> [f64; 2] {
         let phi = || theta.iter().copied().chain([value]).map(&round);
         let product = |row: &[f64]| {

@@ -1,23 +1,24 @@
-//! Single contexts that stay on the adapter: their features, and nothing else. A sample only grows, by one row at a time:
-//! what is new goes up, and a plan then needs no more than the oracle's fitted parameters.
+//! Single contexts that stay on the adapter: their features only. A sample grows by one row at a time: only new data go up,
+//! and a plan needs no more than the oracle's fitted parameters.
 //!
-//! All lie in one buffer, by steps to go and then by problem, so that the contexts of one dispatch are neighbours. A shader
-//! sees a window of the buffer; where the contexts of a step are more than a binding holds, they take several dispatches.
-//! When a sample outgrows its regions, everything is laid out anew with room to grow.
+//! All are in one buffer, by steps to go and then by problem, so that the contexts of one dispatch are neighbours. A shader
+//! sees a window of the buffer. If a binding does not hold the contexts of a step, they take several dispatches. When a
+//! sample outgrows its regions, everything is laid out again with room to grow.
 
+use super::layout::Range;
 use super::limits::Limits;
 use crate::dp::{ContextSample, PlanRequest};
 
-/// Windows begin at multiples of so many contexts, which is where a binding may.
+/// Windows begin at multiples of this many contexts, where a binding may.
 const ALIGN: usize = 64;
 
-/// What the adapter holds of single contexts.
+/// The single contexts of a batch on the adapter.
 #[derive(Debug)]
 pub struct SingleStore {
     problems: Vec<Stored>,
     /// Numbers per context: its features, and for an auction theta - the lowest bid, in units of r_max.
     words: usize,
-    /// Contexts that there is room for.
+    /// Capacity.
     contexts: usize,
 }
 
@@ -26,11 +27,12 @@ pub struct SingleStore {
 struct Stored {
     id: u64,
     reward_scale: f64,
-    regions: Vec<Region>,
+    regions: Vec<StepRegion>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Region {
+/// Contexts of one step: the first, the capacity, and how many are stored.
+#[derive(Debug, Clone, Copy, Default)]
+struct StepRegion {
     first: usize,
     room: usize,
     known: usize,
@@ -50,13 +52,12 @@ pub struct Write {
 pub struct Window {
     /// Its first context.
     pub first: usize,
-    /// (first, count) of the contexts of every problem, counted from there.
-    pub ranges: Vec<[u32; 2]>,
+    /// The contexts of every problem, counted from there.
+    pub ranges: Vec<Range>,
 }
 
 impl SingleStore {
-    /// Brings what is known up to date, or lays it out anew; says why where that cannot be done. Also returns what has to
-    /// be written.
+    /// Updates what the adapter holds, or lays it out again. Returns also the pending writes, or why it does not fit.
     pub fn update(
         known: Option<Self>,
         requests: &[PlanRequest],
@@ -67,7 +68,10 @@ impl SingleStore {
             Some(known) if known.holds(requests, words) => known,
             _ => Self::lay_out(requests, words),
         };
-        let (bytes, limit) = (store.bytes() + store.shown(limits), limits.buffer_bytes);
+        let (bytes, limit) = (
+            store.bytes() + store.window_bytes(limits),
+            limits.buffer_bytes,
+        );
         if bytes > limit.min(u64::from(u32::MAX)) {
             return Err(format!(
                 "the samples take {bytes} bytes, and a buffer of the adapter has {limit}"
@@ -85,14 +89,7 @@ impl SingleStore {
         let empty = |request: &PlanRequest| Stored {
             id: request.sample.id(),
             reward_scale: request.reward_scale(),
-            regions: vec![
-                Region {
-                    first: 0,
-                    room: 0,
-                    known: 0
-                };
-                request.sample.horizon()
-            ],
+            regions: vec![StepRegion::default(); request.sample.horizon()],
         };
         let mut problems: Vec<Stored> = requests.iter().map(empty).collect();
         let longest = requests.iter().map(|r| r.sample.horizon()).max();
@@ -104,7 +101,7 @@ impl SingleStore {
                 };
                 let count = request.sample.step(step).singles.len();
                 let room = count + (count / 4).max(16);
-                stored.regions[step] = Region {
+                stored.regions[step] = StepRegion {
                     first: contexts,
                     room,
                     known: 0,
@@ -119,7 +116,7 @@ impl SingleStore {
         }
     }
 
-    /// Whether the samples are those of the requests, and have not outgrown their regions.
+    /// Whether the regions belong to the samples of the requests and are large enough.
     fn holds(&self, requests: &[PlanRequest], words: usize) -> bool {
         let fits = |(stored, request): (&Stored, &PlanRequest)| {
             let regions = stored.regions.iter().enumerate();
@@ -133,13 +130,13 @@ impl SingleStore {
             && self.problems.iter().zip(requests).all(fits)
     }
 
-    /// Bytes of everything.
+    /// Bytes of all contexts.
     pub fn bytes(&self) -> u64 {
         (self.contexts.next_multiple_of(ALIGN) * self.words * size_of::<f32>()) as u64
     }
 
     /// Bytes of a window.
-    pub fn shown(&self, limits: &Limits) -> u64 {
+    pub fn window_bytes(&self, limits: &Limits) -> u64 {
         let window = self.contexts_per_window(limits) * self.words * size_of::<f32>();
         self.bytes().min(window as u64).max(256)
     }
@@ -154,7 +151,7 @@ impl SingleStore {
         (window.first * self.words * size_of::<f32>()) as u32
     }
 
-    /// The windows over the contexts with so many steps to go: at least one.
+    /// The windows over the contexts with `remaining` steps to go: at least one.
     pub fn windows(&self, remaining: usize, limits: &Limits) -> Vec<Window> {
         let most = self.contexts_per_window(limits);
         let open = |first: usize| Window {
@@ -166,7 +163,7 @@ impl SingleStore {
             let Some(step) = stored.regions.len().checked_sub(remaining) else {
                 continue;
             };
-            let Region { first, known, .. } = stored.regions[step];
+            let StepRegion { first, known, .. } = stored.regions[step];
             let (mut next, end) = (first, first + known);
             while next < end {
                 if windows.last().is_none_or(|w| next >= w.first + most) {
@@ -196,11 +193,11 @@ pub fn lowest_bid(sample: &ContextSample) -> Option<f64> {
     Some(bids.fold(f64::INFINITY, f64::min))
 }
 
-/// The numbers of the contexts that a region does not have yet.
+/// The numbers of the contexts that a region lacks.
 fn new_numbers(
     request: &PlanRequest,
     step: usize,
-    region: &mut Region,
+    region: &mut StepRegion,
     words: usize,
 ) -> Option<Write> {
     let sample = request.sample;

@@ -1,13 +1,12 @@
 //! Where the bounds of a batch come from: fitted parameters, rewards and costs, as `ellipsoid.wgsl` reads them.
 
-use super::bindings::Slot;
+use super::buffers::{Part, Slot};
 use super::cut::Cut;
 use super::device::Device;
-use super::limits::Limits;
 use super::resident::Resident;
+use super::singles;
 use super::structs::Source;
-use super::{singles, solve};
-use crate::dp::{BoundParameters, Link, PlanRequest, Traffic};
+use crate::dp::{BoundParameters, Link, PlanRequest};
 
 /// The rewards of single contexts by action in units of r_max (for an auction, what is added to theta - the lowest bid),
 /// then their costs.
@@ -22,16 +21,14 @@ fn rewards_and_costs(request: &PlanRequest) -> Vec<f32> {
         .collect()
 }
 
-/// Writes the sources and their parameters; returns the bytes of the latter.
+/// Writes the sources and their parameters; returns the parts to bind.
 pub fn write_sources(
     device: &mut Device,
     known: Option<&Resident>,
     requests: &[PlanRequest],
     parameters: &[BoundParameters],
     cut: &Cut,
-    limits: &Limits,
-    traffic: &mut Traffic,
-) -> u64 {
+) -> [Part; 2] {
     let mut numbers: Vec<f32> = Vec::new();
     let mut sources = Vec::with_capacity(requests.len());
     for (i, (request, parameters)) in requests.iter().zip(parameters).enumerate() {
@@ -39,16 +36,13 @@ pub fn write_sources(
         let first_reward = numbers.len() as u32;
         numbers.extend(rewards_and_costs(request));
         let mut source = Source {
-            kind: 0,
             entries: request.sample.shared() as u32,
             first_record,
             first_offer,
             first_pair: cut.places[i].first_pair,
             first_parameter: numbers.len() as u32,
-            by_step: 0,
-            scale: 0.0,
-            coupled: 0,
             first_reward,
+            ..Source::default()
         };
         match parameters {
             BoundParameters::Armed { bounds, by_step } => {
@@ -71,17 +65,12 @@ pub fn write_sources(
         }
         sources.push(source);
     }
-    let bytes: &[u8] = bytemuck::cast_slice(&sources);
-    solve::write(
-        device,
-        Slot::Sources,
-        bytes,
-        bytes.len() as u64,
-        limits,
-        traffic,
-    );
-    let bytes: &[u8] = bytemuck::cast_slice(&numbers);
-    let size = bytes.len() as u64;
-    solve::write(device, Slot::Parameters, bytes, size, limits, traffic);
-    size
+    let inputs: [(Slot, &[u8]); 2] = [
+        (Slot::Sources, bytemuck::cast_slice(&sources)),
+        (Slot::Parameters, bytemuck::cast_slice(&numbers)),
+    ];
+    inputs.map(|(slot, bytes)| {
+        device.write(slot, bytes, 0);
+        Part::first(slot, bytes.len() as u64)
+    })
 }

@@ -8,20 +8,20 @@ use bytemuck::{Pod, Zeroable};
 pub struct Step {
     /// Steps to go, this one included.
     pub remaining: u32,
-    /// Pieces the contexts of this dispatch are split into.
+    /// Pieces that the contexts of this dispatch are split into.
     pub pieces: u32,
     /// Pieces of the same step in earlier dispatches.
     pub first_piece: u32,
-    /// Pieces of the step before.
+    /// Pieces of the previous step.
     pub pieces_before: u32,
-    /// Where the dispatch's ranges begin.
+    /// First range of the dispatch.
     pub first_range: u32,
 }
 
-/// A problem of the batch, for 32-bit shaders.
+/// A problem of the batch. [`Scale32`] or [`Scale64`] follows it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
-pub struct Header32 {
+pub struct Header {
     /// Non-null actions.
     pub actions: u32,
     /// Budgets, 0 included.
@@ -38,56 +38,42 @@ pub struct Header32 {
     pub first_sum: u32,
     /// Distance between pieces in the partial sums.
     pub sum_stride: u32,
-    /// Table steps per summed reward, a power of two.
-    pub unit: f32,
-    /// Reward per table step.
-    pub value_of_unit: f32,
-    /// Table steps per step of the cap; 0 is no cap.
-    pub cap: u32,
     /// Distance between the halves of the partial sums.
     pub half: u32,
     /// The largest cost.
     pub cost_max: u32,
 }
 
-/// A problem of the batch, for 64-bit shaders.
+/// Units of the fixed-point table of 32-bit shaders.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
-pub struct Header64 {
-    /// Non-null actions.
-    pub actions: u32,
-    /// Budgets, 0 included.
-    pub width: u32,
-    /// H.
-    pub horizon: u32,
-    /// First pair in the coefficients.
-    pub first_pair: u32,
-    /// First word in the costs.
-    pub first_cost: u32,
-    /// First value in the table.
-    pub first_value: u32,
-    /// First sum in each half of the partial sums.
-    pub first_sum: u32,
-    /// Distance between pieces in the partial sums.
-    pub sum_stride: u32,
-    /// What the weights of a step sum to.
+pub struct Scale32 {
+    /// Table units per summed reward, a power of two.
+    pub unit: f32,
+    /// Reward per table unit.
+    pub value_of_unit: f32,
+    /// The cap per step in table units; 0 means no cap.
+    pub cap: u32,
+}
+
+/// Units of 64-bit shaders.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+pub struct Scale64 {
+    /// Sum of the weights of a step.
     pub total: f64,
-    /// r_max where values are capped, -1 elsewhere.
+    /// r_max if values are capped, else -1.
     pub cap: f64,
-    /// Distance between the halves of the partial sums.
-    pub half: u32,
-    /// The largest cost.
-    pub cost_max: u32,
 }
 
 /// A context of a step, for 32-bit shaders.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 pub struct Member32 {
-    /// Entry within the problem (or within the window of a large problem).
-    pub entry: u32,
     /// Weight.
     pub weight: f32,
+    /// Entry within the problem (or within the window of a large problem).
+    pub entry: u32,
 }
 
 /// A context of a step, for 64-bit shaders.
@@ -106,7 +92,7 @@ pub struct Member64 {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 pub struct Source {
-    /// 0 armed, 1 an ellipsoid with the logistic link, 2 with the linear link, 3 with the bonus inside the logistic one.
+    /// 0 armed, 1 an ellipsoid with the logistic link, 2 with the linear link, 3 with the bonus inside the logistic link.
     pub kind: u32,
     /// Shared contexts so far.
     pub entries: u32,
@@ -118,12 +104,12 @@ pub struct Source {
     pub first_pair: u32,
     /// First number in the parameters.
     pub first_parameter: u32,
-    /// Armed: 1 where bounds differ by step.
+    /// Armed: 1 if bounds differ by step.
     pub by_step: u32,
-    /// Ellipsoid: multiplies the norm.
+    /// Ellipsoid: factor of the norm.
     pub scale: f32,
-    /// Ellipsoid: 1 where lcb := ucb.
+    /// Ellipsoid: 1 if lcb := ucb.
     pub coupled: u32,
-    /// First number in the parameters of the rewards of single contexts by action, then their costs.
+    /// First number in the parameters of the rewards of single contexts by action; their costs follow.
     pub first_reward: u32,
 }

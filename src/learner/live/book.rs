@@ -1,9 +1,11 @@
-//! What a live learner remembers beside what it has learnt: names, places of their lines in the journal, what each episode
-//! brought. All of it follows from the journal.
+//! What a live learner knows besides its data: names, the places of their lines in the journal, what each episode brought.
+//! All of it follows from the journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+
+use super::record::{BeginRecord, DecideRecord, EndRecord, ObserveRecord};
 
 /// The book of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -12,7 +14,7 @@ pub struct Book {
     pub lines: u64,
     /// Plans so far.
     pub plans: u64,
-    /// Whether a plan is due that no line tells of yet.
+    /// Whether a plan is due.
     pub due: bool,
     /// Whether the last episode is open.
     pub open: bool,
@@ -22,7 +24,7 @@ pub struct Book {
     pub names: BTreeMap<Box<str>, u32>,
     /// All decisions by id.
     pub decisions: BTreeMap<Box<str>, Decision>,
-    /// Units of the open episode that are free at a time: milliseconds since 1970, id.
+    /// Offers of the open episode that hold units until a time: milliseconds since 1970, id.
     pub holds: BTreeSet<(u64, Box<str>)>,
     /// For the page: units left before the last decision of each step of the open episode, as (step, units).
     pub left: Vec<(usize, u32)>,
@@ -31,13 +33,13 @@ pub struct Book {
 /// A decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// The learner's number of the offer; 0 where nothing was offered.
+    /// The learner's number of the offer; 0 if nothing was offered.
     pub offer: u64,
     /// Its episode, from 0.
     pub episode: u32,
-    /// Where its line is.
+    /// Place of its line.
     pub place: u64,
-    /// Where the line of its outcome is; 0 where there is none.
+    /// Place of the line of its outcome; 0 if there is none.
     pub outcome: u64,
 }
 
@@ -48,17 +50,17 @@ pub struct Episode {
     pub name: String,
     /// Units at its start.
     pub budget: u32,
-    /// What the plan hoped to earn.
+    /// The plan's optimistic value.
     pub hoped: f64,
-    /// Where the line of its beginning is.
+    /// Place of its first line.
     pub begun: u64,
-    /// Where the line of its end is; 0 where there is none.
+    /// Place of its last line; 0 while it is open.
     pub ended: u64,
-    /// What it earned.
+    /// Its reward.
     pub reward: f64,
     /// Units it spent.
     pub spent: u32,
-    /// Arrivals, offers, outcomes and acceptances.
+    /// Arrivals.
     pub arrivals: u32,
     /// Offers.
     pub offers: u32,
@@ -76,59 +78,70 @@ impl Book {
         self.episodes.last().filter(|_| self.open)
     }
 
-    /// An episode by its name, with its number.
-    pub fn episode(&self, name: &str) -> Option<(usize, &Episode)> {
-        let number = *self.names.get(name)? as usize;
-        Some((number, &self.episodes[number]))
+    /// An episode by its name.
+    pub fn episode(&self, name: &str) -> Option<&Episode> {
+        let number = *self.names.get(name)?;
+        self.episodes.get(number as usize)
     }
 
-    /// An episode began.
-    pub fn begin(&mut self, episode: Episode) {
+    /// An episode began; `place` is that of the record's line, here and below.
+    pub fn begin(&mut self, record: &BeginRecord, place: u64) {
         let number = self.episodes.len() as u32;
-        self.names.insert(episode.name.as_str().into(), number);
-        self.episodes.push(episode);
+        self.names.insert(record.episode.as_str().into(), number);
+        self.episodes.push(Episode {
+            name: record.episode.clone(),
+            budget: record.budget,
+            hoped: record.hoped,
+            begun: place,
+            ..Episode::default()
+        });
         self.left.clear();
         self.open = true;
         self.due = false;
     }
 
-    /// A decision was made; `hold` is when its units are free.
-    pub fn decide(&mut self, id: &str, decision: Decision, width: f64, hold: Option<u64>) {
+    /// A decision was made; `offer` is the learner's number of it.
+    pub fn decide(&mut self, record: &DecideRecord, offer: u64, place: u64) {
+        match self.left.last_mut() {
+            Some(last) if last.0 >= record.step => last.1 = record.budget,
+            _ => self.left.push((record.step, record.budget)),
+        }
+        let decision = Decision {
+            offer: if record.action > 0 { offer } else { 0 },
+            episode: self.episodes.len() as u32 - 1,
+            place,
+            outcome: 0,
+        };
+        let id: &str = &record.id;
         let episode = &mut self.episodes[decision.episode as usize];
         episode.arrivals += 1;
-        if decision.offer > 0 {
+        if record.action > 0 {
             episode.offers += 1;
-            episode.widths += width;
-            self.holds.extend(hold.map(|until| (until, id.into())));
+            episode.widths += record.upper - record.lower;
+            let hold = record.hold_until_ms.map(|until| (until, id.into()));
+            self.holds.extend(hold);
         }
         self.decisions.insert(id.into(), decision);
     }
 
-    /// Units before a decision; the last word of each step counts.
-    pub fn note_left(&mut self, step: usize, budget: u32) {
-        match self.left.last_mut() {
-            Some(last) if last.0 >= step => last.1 = budget,
-            _ => self.left.push((step, budget)),
-        }
-    }
-
-    /// An outcome was told.
-    pub fn observe(&mut self, id: &str, accepted: bool, place: u64) {
-        let Some(decision) = self.decisions.get_mut(id) else {
+    /// An outcome was observed.
+    pub fn observe(&mut self, record: &ObserveRecord, place: u64) {
+        let Some(decision) = self.decisions.get_mut(record.id.as_str()) else {
             return;
         };
         decision.outcome = place;
         if decision.offer > 0 {
             let episode = &mut self.episodes[decision.episode as usize];
             episode.outcomes += 1;
-            episode.accepted += u32::from(accepted);
+            episode.accepted += u32::from(record.accepted);
         }
     }
 
-    /// The open episode ended.
-    pub fn end(&mut self, reward: f64, spent: u32, due: bool, place: u64) {
+    /// The open episode ended; `due` says whether a new plan is due.
+    pub fn end(&mut self, record: &EndRecord, due: bool, place: u64) {
         if let Some(episode) = self.episodes.last_mut() {
-            (episode.reward, episode.spent, episode.ended) = (reward, spent, place);
+            (episode.reward, episode.spent) = (record.reward, record.spent);
+            episode.ended = place;
         }
         self.open = false;
         self.due |= due;

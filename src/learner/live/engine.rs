@@ -1,5 +1,5 @@
-//! One thread serves the learner and its journal. Requests that wait are answered together, so that one sync serves them all;
-//! where nothing is synced, who asks may answer decisions and outcomes for itself, without waiting for another thread.
+//! One thread serves the learner and its journal. Waiting requests are answered together, with one sync for all. Without
+//! syncs, the calling thread answers decisions and outcomes itself and need not wait for another thread.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,57 +8,50 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Code, Live, Refusal, Reply, Request};
 
-/// Requests that are answered together at the most.
+/// Most requests that are answered together.
 const BATCH: usize = 512;
 
-/// How often plans and held units are looked after while nothing is asked.
+/// How often plans and holds are checked while no request arrives.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A request and what to do with its answer.
+/// A request and where its answer goes.
 pub struct Job {
     /// The request.
     pub request: Request,
-    /// Takes the answer; it must not block.
+    /// Called with the answer; it must not block.
     pub reply: Box<dyn FnOnce(Reply) + Send>,
 }
 
-impl std::fmt::Debug for Job {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "Job {{ request: {:?} }}", self.request)
-    }
-}
-
-/// A live learner at work.
+/// A live learner that serves requests.
 #[derive(Debug)]
 pub struct Engine {
-    desk: Desk,
+    queue: RequestQueue,
     thread: JoinHandle<()>,
 }
 
-/// Where requests go. When the last one is dropped, the engine ends.
+/// A handle to send requests. When the last one is dropped, the engine ends.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct RequestQueue {
     jobs: SyncSender<Job>,
     live: Arc<Mutex<Live>>,
-    /// Whether a request gains nothing by waiting for others, and leaves nothing to be looked after.
+    /// Whether a request gains nothing by waiting for others and leaves no hold to check.
     at_once: bool,
 }
 
-impl Desk {
-    /// Hands a request over, in the end where too many wait; whether the engine is there to take it.
+impl RequestQueue {
+    /// Sends a request; waits while the queue is full. Returns whether the engine runs.
     pub fn send(&self, job: Job) -> bool {
         self.jobs.send(job).is_ok()
     }
 
-    /// Hands a request over where it need not wait for a place; whether it was taken.
+    /// Sends a request unless the queue is full; returns whether it was sent.
     pub fn try_send(&self, job: Job) -> bool {
-        if self.at_once
-            && matches!(
-                job.request,
-                Request::Decide { .. } | Request::Observe { .. }
-            )
-        {
-            // Who has it may be waiting for a plan.
+        let fast = matches!(
+            job.request,
+            Request::Decide { .. } | Request::Observe { .. }
+        );
+        if self.at_once && fast {
+            // The lock may be held by a thread that waits for a plan.
             if let Ok(mut live) = self.live.try_lock() {
                 answer(&mut live, job, || None);
                 return true;
@@ -69,14 +62,14 @@ impl Desk {
 }
 
 impl Engine {
-    /// Starts to serve; `capacity` requests may wait.
+    /// Starts to serve; up to `capacity` requests wait.
     pub fn start(live: Live, capacity: usize) -> Self {
         let (jobs, receiver) = sync_channel(capacity);
         let at_once = !live.settings.sync && live.settings.hold_ms.is_none();
         let live = Arc::new(Mutex::new(live));
         let served = Arc::clone(&live);
         Self {
-            desk: Desk {
+            queue: RequestQueue {
                 jobs,
                 live,
                 at_once,
@@ -85,22 +78,22 @@ impl Engine {
         }
     }
 
-    /// Where requests go.
-    pub fn desk(&self) -> Desk {
-        self.desk.clone()
+    /// A handle to send requests.
+    pub fn queue(&self) -> RequestQueue {
+        self.queue.clone()
     }
 
-    /// Whether it has ended by itself, which it should not.
+    /// Whether it ended unexpectedly.
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Answers what was asked, syncs, and keeps a snapshot for the next start. Every other desk must be gone, or go soon.
+    /// Answers all requests, syncs, and writes a snapshot for the next start. Blocks until every other handle is dropped.
     pub fn stop(self) -> Result<(), Refusal> {
-        let Desk { jobs, live, .. } = self.desk;
+        let RequestQueue { jobs, live, .. } = self.queue;
         drop(jobs);
         self.thread.join().map_err(|_| {
-            let message = "the learner ended early; its journal is whole";
+            let message = "the learner ended unexpectedly; its journal is intact";
             Refusal::new(Code::Storage, message)
         })?;
         let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +103,7 @@ impl Engine {
 
 impl Live {
     fn finish(&mut self) -> Result<(), Refusal> {
-        self.home();
+        self.wait_for_planner();
         self.commit()?;
         let synced = self.journal.sync();
         synced.map_err(|error| Refusal::new(Code::Storage, error.to_string()))?;
@@ -120,17 +113,17 @@ impl Live {
 }
 
 fn serve(live: &Mutex<Live>, jobs: &Receiver<Job>) {
-    let home = || live.lock().expect("nobody failed at the desk");
+    let lock = || live.lock().expect("lock poisoned");
     loop {
         let idle = {
-            let live = home();
+            let live = lock();
             !live.is_planning() && live.book.holds.is_empty()
         };
         let first = match idle {
             true => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
             false => jobs.recv_timeout(PAUSE),
         };
-        let mut live = home();
+        let mut live = lock();
         live.poll(now_ms());
         match first {
             Ok(first) => answer(&mut live, first, || jobs.try_recv().ok()),
@@ -140,9 +133,9 @@ fn serve(live: &Mutex<Live>, jobs: &Receiver<Job>) {
     }
 }
 
-/// Answers a request, and those that `more` has meanwhile, with one commit.
+/// Answers a request and those that `more` returns, with one commit.
 fn answer(live: &mut Live, first: Job, more: impl Fn() -> Option<Job>) {
-    // What could not be written before comes first; while it cannot be, nothing new is begun.
+    // Lines that could not be written before come first; while they cannot be, only reads are answered.
     let writable = match live.journal.is_written() {
         true => Ok(()),
         false => live.commit(),
@@ -151,12 +144,12 @@ fn answer(live: &mut Live, first: Job, more: impl Fn() -> Option<Job>) {
     let mut replies = Vec::new();
     let mut next = Some(first);
     while let Some(Job { request, reply }) = next {
-        let question = request.is_question();
-        let answer = match (&writable, question) {
+        let reads = request.only_reads();
+        let answer = match (&writable, reads) {
             (Err(refusal), false) => Err(refusal.clone()),
             _ => live.handle(&request, now),
         };
-        replies.push((question, answer, reply));
+        replies.push((reads, answer, reply));
         next = match replies.len() < BATCH {
             true => more(),
             false => None,
@@ -166,8 +159,8 @@ fn answer(live: &mut Live, first: Job, more: impl Fn() -> Option<Job>) {
         Ok(()) => live.commit(),
         Err(_) => Ok(()),
     };
-    for (question, answer, reply) in replies {
-        reply(match (&committed, question) {
+    for (reads, answer, reply) in replies {
+        reply(match (&committed, reads) {
             (Err(refusal), false) => Err(refusal.clone()),
             _ => answer,
         });

@@ -1,13 +1,11 @@
-//! A learner that runs a real shop: requests in, answers out, and every answer in a journal before it is given. Its state is
-//! the replay of the journal.
+//! A learner that runs a real shop: requests in, answers out. Every answer is in a journal before it is given, and the state
+//! is the replay of the journal.
 //!
-//! An episode takes the plan that follows from all episodes before it. `end` answers at once and the plan is made in the
-//! background; `begin` waits for it, `decide` never does. So a learner in use decides exactly as one in a simulation.
+//! The plan of an episode follows from all earlier episodes. `end` answers at once and the plan is made in the background;
+//! `begin` waits for it, `decide` never does. So a live learner decides exactly as one in a simulation.
 
-mod answer;
 mod book;
 mod engine;
-mod exploration;
 mod planning;
 mod record;
 mod replay;
@@ -17,6 +15,8 @@ mod view;
 
 use std::sync::mpsc::Receiver;
 
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -24,19 +24,18 @@ use serde_json::{Map, Value};
 use super::journal::{Journal, with_checksum};
 use super::{Learner, LearnerError};
 use crate::error::Invalid;
-use answer::{begin_answer, decide_answer, end_answer, observe_answer, same_request};
-use book::{Book, Decision, Episode};
-use record::{Begin, Decide, End, Observe};
+use book::{Book, Episode};
+use record::{BeginRecord, EndRecord, ObserveRecord};
 
-pub use answer::{Code, Refusal, Reply};
-pub use engine::{Desk, Engine, Job};
-pub use record::{Decide as DecideRecord, FORMAT, Open};
-pub use replay::{LiveError, Start, read_journal};
-pub use request::{Request, When};
+pub use engine::{Engine, Job, RequestQueue};
+pub(crate) use record::{DecideRecord, FORMAT, OpenRecord};
+pub use replay::LiveError;
+pub(crate) use replay::{LiveStart, read_journal};
+pub use request::{Code, Refusal, Reply, Request, When};
 
 /// How raw requests become contexts: the encoding and the clock of a task.
 pub trait Intake: Send {
-    /// The features of raw columns, with notes on what is missing or was never seen.
+    /// The features of raw columns, with notes on missing values and unseen levels.
     fn features(&self, context: &Map<String, Value>) -> Result<(Vec<f64>, Vec<String>), Invalid>;
 
     /// The step (1-based) of a time.
@@ -46,28 +45,28 @@ pub trait Intake: Send {
 /// How a live learner serves.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LiveSettings {
-    /// Share of decisions that are drawn evenly from the feasible offers.
+    /// Share of decisions drawn uniformly from the feasible offers.
     pub explore: f64,
     /// Seed of these draws.
     pub seed: u64,
-    /// Milliseconds for which an open offer holds its units; for ever where there is none.
+    /// Milliseconds for which an open offer holds its units; `None` means without limit.
     pub hold_ms: Option<u64>,
-    /// Whether answers wait until the disk has their lines.
+    /// Whether answers wait until their lines are synced to disk.
     pub sync: bool,
 }
 
 /// A learner in use, with its journal.
 pub struct Live {
-    /// Away while it plans.
+    /// `None` while it plans.
     learner: Option<Learner>,
     planner: Option<Receiver<(Learner, Result<(), LearnerError>)>>,
-    /// Outcomes that were told while it planned.
-    told_meanwhile: Vec<(u64, bool)>,
+    /// Outcomes observed while it plans.
+    pending_outcomes: Vec<(u64, bool)>,
     intake: Box<dyn Intake>,
     settings: LiveSettings,
     journal: Journal,
     book: Book,
-    /// Whether the open episode is from before the start, and nothing was asked of it since.
+    /// Whether the open episode is from before the start and has had no request since.
     left_open: bool,
     view: view::Cache,
     snapshot_at: u64,
@@ -81,10 +80,10 @@ impl std::fmt::Debug for Live {
 }
 
 impl Live {
-    /// Answers a request at a time (milliseconds since 1970). The answer holds once [`Live::commit`] has succeeded.
+    /// Answers a request at a time (milliseconds since 1970). The answer is valid once [`Live::commit`] has succeeded.
     pub fn handle(&mut self, request: &Request, now_ms: u64) -> Reply {
         self.now_ms = now_ms;
-        if !request.is_question() {
+        if !request.only_reads() {
             self.release_due();
         }
         match request {
@@ -101,7 +100,7 @@ impl Live {
         }
     }
 
-    /// Writes and syncs what was answered.
+    /// Writes and syncs the lines of all answers.
     pub fn commit(&mut self) -> Result<(), Refusal> {
         self.journal.commit().map_err(|error| {
             let message = format!("the journal cannot be written ({error}); try again later");
@@ -110,7 +109,7 @@ impl Live {
     }
 
     fn begin(&mut self, name: &str, budget: u32, close: bool) -> Reply {
-        if let Some((_, episode)) = self.book.episode(name) {
+        if let Some(episode) = self.book.episode(name) {
             if episode.ended > 0 {
                 let message = format!("episode `{name}` has ended; a new one needs a new name");
                 return Err(Refusal::new(Code::Closed, message));
@@ -121,11 +120,11 @@ impl Live {
             }
             let place = episode.begun;
             self.left_open = false;
-            return Ok(begin_answer(&self.recorded(place)?));
+            return Ok(self.recorded::<BeginRecord>(place)?.answer());
         }
-        let most = self.task_budget();
-        if most.is_some_and(|most| budget > most) {
-            let accepted = format!("units from 0 to {}", most.unwrap_or(0));
+        let most = self.learner.as_ref().map(|l| l.task().budget_max());
+        if let Some(most) = most.filter(|most| budget > *most) {
+            let accepted = format!("units from 0 to {most}");
             return Err(Invalid::new("budget", budget, accepted).into());
         }
         let mut note = None;
@@ -138,10 +137,10 @@ impl Live {
             self.close()?;
             note = Some(format!("episode `{open}` was never ended; it ends here"));
         }
-        let learner = self.home();
+        let learner = self.wait_for_planner();
         let number = learner.begin(budget)?;
         let hoped = learner.policy().u_hat().start(budget);
-        let begin = Begin {
+        let begin = BeginRecord {
             episode: name.into(),
             number,
             budget,
@@ -149,26 +148,20 @@ impl Live {
             hoped,
             note,
         };
-        let begun = self.write("begin", &begin);
-        self.book.begin(Episode {
-            name: name.into(),
-            budget,
-            hoped,
-            begun,
-            ..Episode::default()
-        });
+        let place = self.write("begin", &begin);
+        self.book.begin(&begin, place);
         self.left_open = false;
-        Ok(begin_answer(&begin))
+        Ok(begin.answer())
     }
 
     fn decide(&mut self, id: &str, when: &When, context: &Map<String, Value>) -> Reply {
         if let Some(decision) = self.book.decisions.get(id).copied() {
-            let record: Decide = self.recorded(decision.place)?;
-            if !same_request(&record, when, context) {
+            let record: DecideRecord = self.recorded(decision.place)?;
+            if !record.is_of(when, context) {
                 let message = format!("id `{id}` was used for another request");
                 return Err(Refusal::new(Code::Conflict, message));
             }
-            return Ok(decide_answer(&record));
+            return Ok(record.answer());
         }
         let Some(episode) = self.book.open_episode() else {
             return Err(LearnerError::NoEpisode.into());
@@ -179,14 +172,18 @@ impl Live {
             When::Time(time) => (self.intake.step(time)?, Some(time.clone())),
         };
         let (features, notes) = self.intake.features(context)?;
-        let mut draw = exploration::Draw::new(self.settings, self.book.lines + 1);
+        let (settings, line) = (self.settings, self.book.lines + 1);
+        let (mut feasible, mut probability) = (Vec::new(), 1.0);
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
         let budget = learner.budget().unwrap_or(0);
-        let offer = learner.decide_with(step, &features, |best, feasible| {
-            draw.choose(best, feasible)
+        let offer = learner.decide_with(step, &features, |best, possible| {
+            feasible = possible.to_vec();
+            let action;
+            (action, probability) = explore(settings, line, best, possible);
+            action
         })?;
         let hold = self.settings.hold_ms.filter(|_| offer.action > 0);
-        let decide = Decide {
+        let decide = DecideRecord {
             id: id.into(),
             episode,
             step,
@@ -194,10 +191,10 @@ impl Live {
             context: context.clone(),
             budget,
             held: learner.held(),
-            feasible: draw.feasible,
+            feasible,
             action: offer.action,
             offer: offer.value,
-            probability: draw.probability,
+            probability,
             lower: offer.lower,
             upper: offer.upper,
             opportunity_cost: offer.opportunity_cost,
@@ -206,17 +203,9 @@ impl Live {
             notes,
         };
         let place = self.write("decide", &decide);
-        let decision = Decision {
-            offer: if offer.action > 0 { offer.number } else { 0 },
-            episode: self.book.episodes.len() as u32 - 1,
-            place,
-            outcome: 0,
-        };
-        self.book.note_left(step, budget);
-        let width = offer.upper - offer.lower;
-        self.book.decide(id, decision, width, decide.hold_until_ms);
+        self.book.decide(&decide, offer.number, place);
         self.left_open = false;
-        Ok(decide_answer(&decide))
+        Ok(decide.answer())
     }
 
     fn observe(&mut self, id: &str, accepted: bool) -> Reply {
@@ -225,12 +214,12 @@ impl Live {
             return Err(Refusal::new(Code::Unknown, message));
         };
         if decision.outcome > 0 {
-            let record: Observe = self.recorded(decision.outcome)?;
+            let record: ObserveRecord = self.recorded(decision.outcome)?;
             if record.accepted != accepted {
                 let message = format!("the outcome of `{id}` was told as {}", record.accepted);
                 return Err(Refusal::new(Code::Conflict, message));
             }
-            return Ok(observe_answer(&record));
+            return Ok(record.answer());
         }
         match (decision.offer, &mut self.learner) {
             (0, _) if accepted => {
@@ -239,19 +228,19 @@ impl Live {
             }
             (0, _) => {}
             (offer, Some(learner)) => learner.observe_offer(offer, accepted)?,
-            (offer, None) => self.told_meanwhile.push((offer, accepted)),
+            (offer, None) => self.pending_outcomes.push((offer, accepted)),
         }
         let is_open = self.book.open && decision.episode as usize + 1 == self.book.episodes.len();
         let learner = self.learner.as_ref().filter(|_| is_open);
-        let observe = Observe {
+        let observe = ObserveRecord {
             id: id.into(),
             accepted,
             budget: learner.and_then(Learner::budget),
         };
         let place = self.write("observe", &observe);
-        self.book.observe(id, accepted, place);
+        self.book.observe(&observe, place);
         self.left_open = false;
-        Ok(observe_answer(&observe))
+        Ok(observe.answer())
     }
 
     fn end(&mut self, name: &str) -> Reply {
@@ -260,20 +249,19 @@ impl Live {
                 let message = format!("no episode has the name `{name}`");
                 Err(Refusal::new(Code::Unknown, message))
             }
-            Some((_, episode)) if episode.ended > 0 => {
-                let place = episode.ended;
-                Ok(end_answer(&self.recorded(place)?))
+            Some(&Episode { ended, .. }) if ended > 0 => {
+                Ok(self.recorded::<EndRecord>(ended)?.answer())
             }
-            Some(_) => Ok(end_answer(&self.close()?)),
+            Some(_) => Ok(self.close()?.answer()),
         }
     }
 
-    /// Ends the open episode; where a plan is due, it is made in the background.
-    fn close(&mut self) -> Result<End, Refusal> {
+    /// Ends the open episode. If a plan is due, it is made in the background.
+    fn close(&mut self) -> Result<EndRecord, Refusal> {
         let name = self.book.open_episode().map(|open| open.name.clone());
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
         let day = learner.close()?;
-        let end = End {
+        let end = EndRecord {
             episode: name.unwrap_or_default(),
             reward: day.reward,
             spent: day.spent,
@@ -281,15 +269,11 @@ impl Live {
             replanned: day.replanned,
         };
         let place = self.write("end", &end);
-        self.book.end(day.reward, day.spent, day.replanned, place);
+        self.book.end(&end, day.replanned, place);
         if self.book.due {
             self.start_planning();
         }
         Ok(end)
-    }
-
-    fn task_budget(&self) -> Option<u32> {
-        self.learner.as_ref().map(|l| l.task().budget_max())
     }
 
     fn write(&mut self, op: &str, body: &impl Serialize) -> u64 {
@@ -306,4 +290,26 @@ impl Live {
             Refusal::new(Code::Storage, message)
         })
     }
+}
+
+/// The action for a decision, and its probability, which is recorded so that other policies can be evaluated later: a share
+/// of the decisions is drawn uniformly from the feasible offers. The draw depends on the seed and the line number alone, so
+/// a restart changes nothing.
+fn explore(settings: LiveSettings, line: u64, best: usize, feasible: &[usize]) -> (usize, f64) {
+    let share = settings.explore;
+    if share <= 0.0 || feasible.is_empty() {
+        return (best, 1.0);
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
+    rng.set_stream(line);
+    let action = match rng.random_bool(share) {
+        true => feasible[rng.random_range(0..feasible.len())],
+        false => best,
+    };
+    let uniform = match feasible.contains(&action) {
+        true => share / feasible.len() as f64,
+        false => 0.0,
+    };
+    let kept = if action == best { 1.0 - share } else { 0.0 };
+    (action, uniform + kept)
 }

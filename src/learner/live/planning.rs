@@ -1,9 +1,9 @@
-//! Plans in the background, and units whose time is up.
+//! Plans in the background, and holds that expire.
 
 use std::sync::mpsc::{TryRecvError, sync_channel};
 
 use super::Live;
-use super::record::{Plan, Release};
+use super::record::{PlanRecord, ReleaseRecord};
 use crate::learner::{Learner, LearnerError};
 
 impl Live {
@@ -19,12 +19,12 @@ impl Live {
         });
     }
 
-    /// Whether the learner is at its plan.
+    /// Whether a plan is being made.
     pub fn is_planning(&self) -> bool {
         self.planner.is_some()
     }
 
-    /// Takes the learner back where its plan is ready, and releases units whose time is up.
+    /// Takes the learner back if its plan is ready, and releases units whose hold has expired.
     pub fn poll(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         self.release_due();
@@ -38,28 +38,28 @@ impl Live {
     }
 
     /// The learner, once its plan is made.
-    pub(super) fn home(&mut self) -> &mut Learner {
+    pub(super) fn wait_for_planner(&mut self) -> &mut Learner {
         if let Some(planner) = &self.planner {
             let back = planner.recv().expect("the planner sends before it ends");
             self.take_back(back);
         }
-        self.learner.as_mut().expect("it is home")
+        self.learner.as_mut().expect("the planner returned it")
     }
 
     fn take_back(&mut self, (mut learner, planned): (Learner, Result<(), LearnerError>)) {
         self.planner = None;
         let fit = learner.policy().last_fit();
-        for (offer, accepted) in std::mem::take(&mut self.told_meanwhile) {
-            let told = learner.observe_offer(offer, accepted);
-            debug_assert!(told.is_ok(), "an outcome is told once");
+        for (offer, accepted) in std::mem::take(&mut self.pending_outcomes) {
+            let observed = learner.observe_offer(offer, accepted);
+            debug_assert!(observed.is_ok(), "each outcome is observed once");
         }
         self.learner = Some(learner);
-        // A plan that could not be made is tried again after the next episode; until then the old one stays.
+        // A plan that failed is tried again after the next episode; until then the old one stays.
         if planned.is_ok() {
             self.book.plans += 1;
             self.book.due = false;
             let plan = self.book.plans;
-            self.write("plan", &Plan { plan, fit });
+            self.write("plan", &PlanRecord { plan, fit });
         }
         self.snapshot_if_due();
     }
@@ -73,7 +73,7 @@ impl Live {
             let offer = self.book.decisions.get(&id).map_or(0, |d| d.offer);
             let learner = self.learner.as_mut().filter(|l| l.waits(offer));
             if learner.is_some_and(|learner| learner.release(offer).is_ok()) {
-                self.write("release", &Release { id: id.into() });
+                self.write("release", &ReleaseRecord { id: id.into() });
             }
         }
     }

@@ -1,20 +1,21 @@
-//! The lines of a journal: what was decided and told, with all that another tool needs.
+//! The lines of a journal, and the answers made from them: a repeated request gets the answer of its line.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::request::When;
 use crate::policy::LastFit;
 
-/// The version of these lines.
+/// The version of the format.
 pub const FORMAT: u32 = 1;
 
-/// What every line begins with.
+/// The first members of every line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Head<'a> {
     /// Number of the line, from 1.
     pub seq: u64,
-    /// What happened.
+    /// The kind of event.
     pub op: &'a str,
     /// When it was written, in milliseconds since 1970.
     pub recorded_ms: u64,
@@ -23,14 +24,14 @@ pub struct Head<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a, T> {
+struct JournalLine<'a, T> {
     #[serde(flatten)]
     head: Head<'a>,
     #[serde(flatten)]
     body: &'a T,
 }
 
-/// The text of a line, not yet with its checksum.
+/// The text of a line without its checksum.
 pub fn line<T: Serialize>(seq: u64, op: &str, recorded_ms: u64, body: &T) -> Vec<u8> {
     let head = Head {
         seq,
@@ -38,7 +39,7 @@ pub fn line<T: Serialize>(seq: u64, op: &str, recorded_ms: u64, body: &T) -> Vec
         recorded_ms,
         program: env!("CARGO_PKG_VERSION"),
     };
-    serde_json::to_vec(&Line { head, body }).expect("records can be written")
+    serde_json::to_vec(&JournalLine { head, body }).expect("records can be written")
 }
 
 /// The body of a line.
@@ -48,7 +49,7 @@ pub fn body<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
 
 /// The first line: what the journal is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Open {
+pub struct OpenRecord {
     /// Version of the lines.
     pub format: u32,
     /// SHA-256 of the task.
@@ -61,7 +62,7 @@ pub struct Open {
 
 /// An episode began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Begin {
+pub struct BeginRecord {
     /// Its name.
     pub episode: String,
     /// Its number, from 1.
@@ -70,26 +71,26 @@ pub struct Begin {
     pub budget: u32,
     /// The plan in force.
     pub plan: u64,
-    /// What the plan hopes to earn.
+    /// The plan's optimistic value of the episode.
     pub hoped: f64,
-    /// What was noticed.
+    /// A note for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Decide {
+pub struct DecideRecord {
     /// The caller's id.
     pub id: String,
     /// The episode.
     pub episode: String,
     /// The step, from 1.
     pub step: usize,
-    /// The time that the step follows from, where the caller gave one.
+    /// The time, if the caller gave one instead of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// Raw columns as they were given.
+    /// Raw columns as given.
     pub context: Map<String, Value>,
     /// Units left before the decision, held ones included.
     pub budget: u32,
@@ -107,11 +108,11 @@ pub struct Decide {
     pub lower: f64,
     /// Upper bound of its acceptance.
     pub upper: f64,
-    /// What its units are worth in the rest of the episode.
+    /// Value of its units in the rest of the episode.
     pub opportunity_cost: f64,
     /// The plan it was made with.
     pub plan: u64,
-    /// When its units are free again, in milliseconds since 1970.
+    /// When its units are released, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_until_ms: Option<u64>,
     /// Missing values and unseen levels.
@@ -121,42 +122,119 @@ pub struct Decide {
 
 /// An outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observe {
+pub struct ObserveRecord {
     /// The id of the decision.
     pub id: String,
     /// Whether the offer was accepted.
     pub accepted: bool,
-    /// Units left, where the decision's episode is open.
+    /// Units left, if the decision's episode is open.
     pub budget: Option<u32>,
 }
 
-/// An offer whose time is up holds nothing any more.
+/// The hold of an offer expired.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Release {
+pub struct ReleaseRecord {
     /// The id of the decision.
     pub id: String,
 }
 
 /// An episode ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct End {
+pub struct EndRecord {
     /// Its name.
     pub episode: String,
-    /// What it earned.
+    /// Its reward.
     pub reward: f64,
     /// Units it spent.
     pub spent: u32,
-    /// Observations in hand, all episodes together.
+    /// Observations of all episodes.
     pub observations: usize,
-    /// Whether the next episode waits for a new plan.
+    /// Whether a new plan is due.
     pub replanned: bool,
 }
 
 /// A plan was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct PlanRecord {
     /// Its number, from 1.
     pub plan: u64,
-    /// The fit that it was made from.
+    /// The fit it was made from.
     pub fit: LastFit,
+}
+
+impl BeginRecord {
+    /// The answer to the request.
+    pub fn answer(&self) -> Value {
+        let mut answer = json!({
+            "ok": true,
+            "episode": self.episode,
+            "budget": self.budget,
+            "plan": self.plan,
+            "hoped": self.hoped,
+        });
+        if let Some(note) = &self.note {
+            answer["note"] = note.as_str().into();
+        }
+        answer
+    }
+}
+
+impl DecideRecord {
+    /// The answer to the request.
+    pub fn answer(&self) -> Value {
+        let mut answer = json!({
+            "ok": true,
+            "id": self.id,
+            "step": self.step,
+            "action": self.action,
+            "offer": self.offer,
+            "budget": self.budget,
+            "held": self.held,
+            "lower": self.lower,
+            "upper": self.upper,
+            "opportunity_cost": self.opportunity_cost,
+            "probability": self.probability,
+            "plan": self.plan,
+        });
+        if !self.notes.is_empty() {
+            answer["notes"] = json!(self.notes);
+        }
+        answer
+    }
+
+    /// Whether a repeated request has the same content; 44 and 44.0 are the same number.
+    pub fn is_of(&self, when: &When, context: &Map<String, Value>) -> bool {
+        let same_time = match when {
+            When::Step(step) => self.time.is_none() && self.step == *step,
+            When::Time(time) => self.time.as_ref() == Some(time),
+        };
+        let same = |(key, value): (&String, &Value)| match (value, self.context.get(key)) {
+            (Value::Number(a), Some(Value::Number(b))) => a.as_f64() == b.as_f64(),
+            (value, other) => Some(value) == other,
+        };
+        same_time && context.len() == self.context.len() && context.iter().all(same)
+    }
+}
+
+impl ObserveRecord {
+    /// The answer to the request.
+    pub fn answer(&self) -> Value {
+        match self.budget {
+            Some(budget) => json!({ "ok": true, "id": self.id, "budget": budget }),
+            None => json!({ "ok": true, "id": self.id, "late": true }),
+        }
+    }
+}
+
+impl EndRecord {
+    /// The answer to the request.
+    pub fn answer(&self) -> Value {
+        json!({
+            "ok": true,
+            "episode": self.episode,
+            "reward": self.reward,
+            "spent": self.spent,
+            "observations": self.observations,
+        })
+    }
 }

@@ -1,21 +1,24 @@
-//! From a journal to the state it tells of. Recorded actions are facts and are taken as they are; of all plans only the last
-//! is made again, from the fit that its line keeps, so that a restart costs one plan.
+//! From a journal to the state it describes. Recorded actions are taken as they are. Only the last plan is made again, from
+//! the fit in its line, so that a restart costs one plan.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use thiserror::Error;
 
-use super::book::{Book, Decision, Episode};
-use super::record::{self, Begin, Decide, End, FORMAT, Head, Observe, Open, Plan, Release};
+use super::book::Book;
+use super::record::{
+    self, BeginRecord, DecideRecord, EndRecord, FORMAT, Head, ObserveRecord, OpenRecord,
+    PlanRecord, ReleaseRecord,
+};
 use super::{Intake, Live, LiveSettings, snapshot, view};
-use crate::learner::journal::{Found, Journal, JournalError, Lines};
+use crate::learner::journal::{Journal, JournalError, JournalLines};
 use crate::learner::{Learner, LearnerError};
 use crate::policy::WarmStart;
 
 /// Why a live learner cannot start.
 #[derive(Debug, Error)]
 pub enum LiveError {
-    /// The journal.
+    /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The learner cannot be made.
@@ -24,38 +27,36 @@ pub enum LiveError {
 }
 
 /// What a live learner starts from.
-pub struct Start<'a> {
+pub struct LiveStart<'a> {
     /// Makes the learner without data.
     pub learner: &'a dyn Fn() -> Result<Learner, LearnerError>,
-    /// What it is told before the first episode.
+    /// Labeled rows to learn from before the first episode.
     pub log: Option<WarmStart>,
-    /// The first line of its journal: where the journal has another, it is another learner's.
-    pub open: Open,
+    /// The first line of its journal. A journal that begins with another belongs to another learner.
+    pub open: OpenRecord,
     /// How raw requests become contexts.
     pub intake: Box<dyn Intake>,
     /// How it serves.
     pub settings: LiveSettings,
 }
 
-impl std::fmt::Debug for Start<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "Start {{ open: {:?} }}", self.open)
-    }
-}
-
 impl Live {
-    /// Opens the journal and takes up the state that it tells of; returns notes for the user beside it.
-    pub fn open(path: &Path, start: Start<'_>) -> Result<(Self, Vec<String>), LiveError> {
-        let (journal, Found { torn }) = Journal::open(path, start.settings.sync)?;
+    /// Opens the journal and restores the state it describes. Returns also notes for the user.
+    pub(crate) fn open(
+        path: &Path,
+        start: LiveStart<'_>,
+    ) -> Result<(Self, Vec<String>), LiveError> {
+        let (journal, torn) = Journal::open(path, start.settings.sync)?;
         let mut notes = Vec::new();
         if torn > 0 {
             notes.push(format!(
-                "{}: the last line was cut short ({torn} bytes) and is removed; nobody had an answer to it",
+                "{}: the last line was cut short ({torn} bytes) and is removed; its request had no answer yet",
                 path.display()
             ));
         }
-        check_first_line(journal.reader(), &start.open)?;
-        let snapshot = snapshot::read(&snapshot_path(path), &journal);
+        let check = |_, _, line: &[u8]| check_open(&record::body(line)?, &start.open);
+        journal.reader().first(1).each(0, 1, check)?;
+        let snapshot = snapshot::read(&snapshot::path_of(path), &journal);
         let known = snapshot.as_ref().map_or((0, 0), |s| (s.end, s.book.lines));
         let last_plan = last_plan(&journal.reader(), known)?;
         let (learner, book, from) = match snapshot {
@@ -64,12 +65,18 @@ impl Live {
                 learner.take_up(saved.learner, last_plan.is_none())?;
                 (learner, saved.book, saved.end)
             }
-            None => (fresh(&start)?, Book::default(), 0),
+            None => {
+                let mut learner = (start.learner)()?;
+                if let Some(log) = &start.log {
+                    learner.add_log(log);
+                }
+                (learner, Book::default(), 0)
+            }
         };
         let mut live = Self {
             learner: Some(learner),
             planner: None,
-            told_meanwhile: Vec::new(),
+            pending_outcomes: Vec::new(),
             intake: start.intake,
             settings: start.settings,
             journal,
@@ -87,7 +94,7 @@ impl Live {
         }
         if live.book.due && !live.book.open {
             live.start_planning();
-            live.home();
+            live.wait_for_planner();
         }
         live.journal.commit().map_err(|reason| JournalError::Io {
             path: path.to_path_buf(),
@@ -119,62 +126,46 @@ impl Live {
         line: &[u8],
         is_last_plan: bool,
     ) -> Result<(), String> {
-        let learner = self.learner.as_mut().expect("it is home");
+        let learner = self.learner.as_mut().expect("no plan is being made");
         let wrong = |error: LearnerError| error.to_string();
         match op {
             "open" => {}
             "begin" => {
-                let begin: Begin = record::body(line)?;
+                let begin: BeginRecord = record::body(line)?;
                 learner.begin(begin.budget).map_err(wrong)?;
-                self.book.begin(Episode {
-                    name: begin.episode,
-                    budget: begin.budget,
-                    hoped: begin.hoped,
-                    begun: place,
-                    ..Episode::default()
-                });
+                self.book.begin(&begin, place);
             }
             "decide" => {
-                let decide: Decide = record::body(line)?;
+                let decide: DecideRecord = record::body(line)?;
                 let features = self.intake.features(&decide.context);
                 let (features, _) = features.map_err(|error| error.to_string())?;
                 let offer = learner.decided(decide.step, &features, decide.action);
-                let offer = offer.map_err(wrong)?;
-                let decision = Decision {
-                    offer: if decide.action > 0 { offer } else { 0 },
-                    episode: self.book.episodes.len() as u32 - 1,
-                    place,
-                    outcome: 0,
-                };
-                self.book.note_left(decide.step, decide.budget);
-                let width = decide.upper - decide.lower;
-                self.book
-                    .decide(&decide.id, decision, width, decide.hold_until_ms);
+                self.book.decide(&decide, offer.map_err(wrong)?, place);
             }
             "observe" => {
-                let observe: Observe = record::body(line)?;
+                let observe: ObserveRecord = record::body(line)?;
                 let decision = self.book.decisions.get(observe.id.as_str());
                 let decision = decision.ok_or("an outcome without its decision")?;
                 if decision.offer > 0 {
-                    let told = learner.observe_offer(decision.offer, observe.accepted);
-                    told.map_err(wrong)?;
+                    let observed = learner.observe_offer(decision.offer, observe.accepted);
+                    observed.map_err(wrong)?;
                 }
-                self.book.observe(&observe.id, observe.accepted, place);
+                self.book.observe(&observe, place);
             }
             "release" => {
-                let release: Release = record::body(line)?;
+                let release: ReleaseRecord = record::body(line)?;
                 let decision = self.book.decisions.get(release.id.as_str());
                 let decision = decision.ok_or("a release without its decision")?;
                 learner.release(decision.offer).map_err(wrong)?;
                 self.book.holds.retain(|(_, id)| **id != *release.id);
             }
             "end" => {
-                let end: End = record::body(line)?;
+                let end: EndRecord = record::body(line)?;
                 let day = learner.close().map_err(wrong)?;
-                self.book.end(end.reward, end.spent, day.replanned, place);
+                self.book.end(&end, day.replanned, place);
             }
             "plan" => {
-                let plan: Plan = record::body(line)?;
+                let plan: PlanRecord = record::body(line)?;
                 if is_last_plan {
                     learner.plan_again(&plan.fit).map_err(wrong)?;
                 } else {
@@ -192,47 +183,35 @@ impl Live {
         Ok(())
     }
 
-    /// The whole state, as bytes: equal states have equal bytes. There are none while the learner plans.
+    /// The whole state as bytes, for tests: equal states have equal bytes. `None` while a plan is made.
+    #[doc(hidden)]
     pub fn state_bytes(&self) -> Option<Vec<u8>> {
         let learner = self.learner.as_ref()?.save();
         Some(postcard::to_stdvec(&(&self.book, learner)).expect("states can be written"))
     }
 }
 
-fn fresh(start: &Start) -> Result<Learner, LiveError> {
-    let mut learner = (start.learner)()?;
-    if let Some(log) = &start.log {
-        learner.add_log(log);
-    }
-    Ok(learner)
-}
-
-/// Whether the journal is this learner's, before anything is made of it.
-fn check_first_line(lines: Lines, ours: &Open) -> Result<(), JournalError> {
-    lines
-        .first(1)
-        .each(0, 1, |_, _, line| check_open(&record::body(line)?, ours))
-}
-
-fn check_open(found: &Open, ours: &Open) -> Result<(), String> {
-    let about = |what: &str| {
-        Err(format!(
-            "the journal began with another {what}; restore it, or take a new folder"
-        ))
-    };
-    match found {
+/// Checks the first line of a journal against this learner's.
+fn check_open(found: &OpenRecord, ours: &OpenRecord) -> Result<(), String> {
+    let other = match found {
         _ if found.format != FORMAT => {
-            Err(format!("found format {}; accepted: {FORMAT}", found.format))
+            return Err(format!("found format {}; accepted: {FORMAT}", found.format));
         }
-        _ if found.task != ours.task => about("task.toml"),
-        _ if found.log != ours.log => about("log.csv"),
-        _ if found.learner != ours.learner => about("learner.toml"),
-        _ => Ok(()),
-    }
+        _ if found.task != ours.task => "task.toml",
+        _ if found.log != ours.log => "log.csv",
+        _ if found.learner != ours.learner => "learner.toml",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "the journal began with another {other}; restore it, or take a new folder"
+    ))
 }
 
-/// The number of the last line that tells of a plan, after a place and the lines before it.
-fn last_plan(lines: &Lines, (from, before): (u64, u64)) -> Result<Option<u64>, JournalError> {
+/// The number of the last line of a plan, from a place on, given the number of lines before it.
+fn last_plan(
+    lines: &JournalLines,
+    (from, before): (u64, u64),
+) -> Result<Option<u64>, JournalError> {
     let mut last = None;
     lines.each(from, before + 1, |number, _, line| {
         let start = &line[..line.len().min(48)];
@@ -244,17 +223,12 @@ fn last_plan(lines: &Lines, (from, before): (u64, u64)) -> Result<Option<u64>, J
     Ok(last)
 }
 
-/// Where the snapshot of a journal is.
-pub(super) fn snapshot_path(journal: &Path) -> PathBuf {
-    journal.with_extension("snapshot")
-}
-
-/// Reads a journal up to its last whole line: `each` gets what every line tells of, and its text.
+/// Reads a journal up to its last whole line: `each` gets the event and the text of every line.
 pub fn read_journal(
     path: &Path,
     mut each: impl FnMut(&str, &[u8]) -> Result<(), String>,
 ) -> Result<(), JournalError> {
-    Lines::of_file(path)?.each(0, 1, |number, _, line| {
+    JournalLines::of_file(path)?.each(0, 1, |number, _, line| {
         let head: Head = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         match head.seq == number {
             true => each(head.op, line),

@@ -1,12 +1,80 @@
-//! What a live learner is asked, read from JSON. Every mistake is answered with the field, what was found and what is
-//! accepted.
+//! Requests to a live learner, read from JSON, and refusals. A refusal of a wrong request names the field, what was found
+//! and what is accepted.
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::answer::Refusal;
+use crate::error::Invalid;
+use crate::learner::LearnerError;
 
-/// Bytes that a name (an id, an episode) may have.
+/// Most bytes of a name (an id, an episode).
 const NAME_BYTES: usize = 200;
+
+/// Kinds of refusals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Code {
+    /// The request itself is wrong.
+    Invalid,
+    /// It contradicts an earlier request.
+    Conflict,
+    /// It names an unknown id, episode or address.
+    Unknown,
+    /// It needs an open episode.
+    Closed,
+    /// The journal cannot be written or too many requests wait; the request may be repeated.
+    Storage,
+}
+
+/// An error answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// Its kind.
+    pub code: Code,
+    /// Why, in a sentence.
+    pub message: String,
+}
+
+impl Refusal {
+    /// A refusal.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// A wrong request.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Code::Invalid, message)
+    }
+
+    /// The answer in JSON.
+    pub fn json(&self) -> Value {
+        json!({ "ok": false, "error": self })
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(invalid: Invalid) -> Self {
+        Self::invalid(invalid.to_string())
+    }
+}
+
+impl From<LearnerError> for Refusal {
+    fn from(error: LearnerError) -> Self {
+        let code = match error {
+            LearnerError::NoEpisode => Code::Closed,
+            LearnerError::EpisodeOpen => Code::Conflict,
+            LearnerError::NoOffer { .. } | LearnerError::Ambiguous { .. } => Code::Unknown,
+            LearnerError::Invalid(_) | LearnerError::Backend(_) => Code::Invalid,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// An answer, or a refusal.
+pub type Reply = Result<Value, Refusal>;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,42 +85,42 @@ pub enum Request {
         episode: String,
         /// Units to spend.
         budget: u32,
-        /// Whether an episode that is open ends by this.
+        /// Whether this ends an open episode.
         close: bool,
     },
-    /// Somebody is there.
+    /// A customer arrives.
     Decide {
-        /// The caller's name for the request.
+        /// The caller's id of the request.
         id: String,
         /// When.
         when: When,
         /// Raw columns.
         context: Map<String, Value>,
     },
-    /// What became of an offer.
+    /// The outcome of an offer.
     Observe {
         /// The id of the decision.
         id: String,
         /// Whether the offer was accepted.
         accepted: bool,
     },
-    /// The episode is over.
+    /// An episode ends.
     End {
         /// Its name.
         episode: String,
     },
-    /// How things stand.
+    /// The state of the learner.
     State,
-    /// The numbers of the page.
+    /// The numbers of the live page.
     View,
 }
 
-/// When somebody came.
+/// When a customer arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum When {
     /// At a step, from 1.
     Step(usize),
-    /// At a time, as the task's clock reads it.
+    /// At a time, which the task's clock turns into a step.
     Time(String),
 }
 
@@ -113,8 +181,8 @@ impl Request {
         }
     }
 
-    /// Whether it only reads.
-    pub fn is_question(&self) -> bool {
+    /// Whether it changes nothing.
+    pub fn only_reads(&self) -> bool {
         matches!(self, Self::State | Self::View)
     }
 }
@@ -129,7 +197,7 @@ fn object(text: &[u8]) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-/// A value for messages: short, whatever it is.
+/// A value for messages, shortened.
 fn shown(value: &Value) -> String {
     let text = match value {
         Value::Array(list) => return format!("a list of {}", list.len()),

@@ -1,22 +1,21 @@
-//! Snapshots: a state with the place in the journal that it belongs to. They are a cache and nothing else: one that is
-//! damaged, or does not belong to the journal, is passed over, and the journal is read from its start.
+//! Snapshots: the state at a place of the journal. They are only a cache: a snapshot that is damaged or does not belong to
+//! the journal is ignored, and the journal is read from its start.
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Live;
 use super::book::Book;
-use super::replay::snapshot_path;
 use crate::learner::LearnerState;
 use crate::learner::journal::{Journal, checksum};
 
-/// Another version of the program may have another form.
+/// Names the version, since another version may have another format.
 const MAGIC: &[u8] = concat!("cbwk snapshot ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-/// Lines after which another snapshot is worth its time, and the share of the journal that they must be.
+/// A snapshot is due after this many lines, if they are at least a SHARE-th of the journal.
 const LINES: u64 = 20_000;
 const SHARE: u64 = 8;
 
@@ -25,11 +24,11 @@ const SHARE: u64 = 8;
 pub struct Snapshot {
     /// Where the next line begins.
     pub end: u64,
-    /// The checksum of the line before.
+    /// Place and checksum of the last line before.
     last: (u64, u32),
-    /// Names and places.
+    /// Names, places and episodes.
     pub book: Book,
-    /// What was learnt.
+    /// The learner's state.
     pub learner: LearnerState,
 }
 
@@ -41,7 +40,12 @@ struct SnapshotRef<'a> {
     learner: LearnerState,
 }
 
-/// The snapshot that belongs to a journal.
+/// The file of a journal's snapshot.
+pub fn path_of(journal: &Path) -> PathBuf {
+    journal.with_extension("snapshot")
+}
+
+/// The snapshot of a journal.
 pub fn read(path: &Path, journal: &Journal) -> Option<Snapshot> {
     let bytes = fs::read(path).ok()?;
     let (crc, payload) = bytes.strip_prefix(MAGIC)?.split_at_checked(4)?;
@@ -61,7 +65,7 @@ impl Live {
         }
     }
 
-    /// Writes a snapshot where the learner is at home and the journal written. A failure costs nothing but time later.
+    /// Writes a snapshot, unless a plan is being made or the journal cannot be written. A failure only costs time later.
     pub fn write_snapshot(&mut self) {
         let Some(learner) = &self.learner else {
             return;
@@ -80,7 +84,7 @@ impl Live {
         };
         let payload = postcard::to_stdvec(&content).expect("states can be written");
         let crc = crc32fast::hash(&payload).to_le_bytes();
-        let path = snapshot_path(self.journal.path());
+        let path = path_of(self.journal.path());
         let partial = path.with_extension("snapshot.partial");
         let written = File::create(&partial).and_then(|mut file| {
             file.write_all(&[MAGIC, &crc, &payload].concat())?;

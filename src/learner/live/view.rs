@@ -1,4 +1,4 @@
-//! The numbers of the live page: how the open episode goes against its plan, what every episode brought, what the plan offers.
+//! The numbers of the live page: the open episode against its plan, the results of every episode, the offers of the plan.
 
 use serde_json::{Value, json};
 
@@ -7,13 +7,13 @@ use crate::learner::Learner;
 use crate::policy::Decider;
 use crate::statistics::evenly_spaced;
 
-/// Contexts that stand for all in hand, steps and budgets of the map, and episodes that are shown at the most.
+/// Most contexts that stand for the sample, steps and budgets of the map, and episodes shown.
 const CONTEXTS: usize = 24;
 const STEPS: usize = 48;
 const BUDGETS: usize = 40;
 const EPISODES: usize = 400;
 
-/// What is made once per plan and once per episode.
+/// What is computed once per plan and once per episode.
 #[derive(Debug, Default)]
 pub struct Cache {
     offers: Option<(u64, Value)>,
@@ -21,19 +21,15 @@ pub struct Cache {
 }
 
 impl Live {
-    /// The numbers of the page. While the learner plans, those of the plan are the ones that were shown last.
+    /// The numbers of the page. While a plan is made, those of the previous plan are shown.
     pub(super) fn view(&mut self) -> Value {
         let (plan, number) = (self.book.plans, self.book.episodes.len());
         if let Some(learner) = &self.learner {
             if self.view.offers.as_ref().is_none_or(|(of, _)| *of != plan) {
                 self.view.offers = Some((plan, offers(learner)));
             }
-            let known = self
-                .view
-                .budget
-                .as_ref()
-                .is_some_and(|(of, _)| *of == number);
-            if let (Some(open), false) = (self.book.open_episode(), known) {
+            let known = self.view.budget.as_ref().map(|(of, _)| *of);
+            if let (Some(open), true) = (self.book.open_episode(), known != Some(number)) {
                 self.view.budget = Some((number, json!(budget_path(learner, open.budget))));
             }
         }
@@ -53,20 +49,19 @@ impl Live {
             })
         });
         let episodes: Vec<Value> = episodes.collect();
-        let of_plan = |cached: &Option<(u64, Value)>| cached.as_ref().map(|(_, v)| v.clone());
         let path = self.view.budget.as_ref().filter(|(of, _)| *of == number);
         json!({
             "state": self.state(),
             "first": shown + 1,
             "episodes": episodes,
-            "offers": of_plan(&self.view.offers),
-            "path": path.map(|(_, v)| v.clone()),
+            "offers": self.view.offers.as_ref().map(|(_, v)| v),
+            "path": path.map(|(_, v)| v),
             "steps": self.learner.as_ref().map(|l| l.task().horizon()),
             "left": self.book.left,
         })
     }
 
-    /// How things stand.
+    /// The answer to `state`.
     pub(super) fn state(&self) -> Value {
         let learner = self.learner.as_ref();
         let open = self.book.open_episode().map(|episode| {
@@ -97,7 +92,7 @@ impl Live {
     }
 }
 
-/// A few of the contexts in hand, spread over all of them.
+/// A few contexts spread over the sample.
 fn contexts(learner: &Learner) -> Vec<Vec<f64>> {
     let sample = learner.policy().contexts();
     let places = evenly_spaced(sample.len(), CONTEXTS);
@@ -107,7 +102,7 @@ fn contexts(learner: &Learner) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The mean offer of the plan by step and budget; nothing where nothing is offered.
+/// The mean offer of the plan by step and budget; `null` where nothing is offered.
 fn offers(learner: &Learner) -> Value {
     let (task, policy) = (learner.task(), learner.policy());
     let contexts = contexts(learner);
@@ -136,7 +131,7 @@ fn offers(learner: &Learner) -> Value {
     json!({ "steps": steps, "budgets": budgets, "mean": rows })
 }
 
-/// Units that the plan expects to be left after each step, by the learner's own estimates; the first is the start.
+/// Expected units left after each step under the plan and the learner's estimates; the first is the start.
 fn budget_path(learner: &Learner, budget: u32) -> Vec<f64> {
     let (task, policy) = (learner.task(), learner.policy());
     let contexts = contexts(learner);

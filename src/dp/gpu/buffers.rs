@@ -1,13 +1,13 @@
-//! The buffers of a device, which parts of them a shader sees, and how.
+//! The buffers of a device, and which parts of them a shader sees.
 
 use wgpu::{
     BindGroup, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
     BufferBindingType, ShaderStages,
 };
 
-use super::kernel::Shader;
+use super::shader::Shader;
 
-/// The buffers of a device. The first eight are in the order of the bellman shaders' bindings.
+/// The buffers of a device. The first eight are in the order of the Bellman shaders' bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
     /// Uniforms of the dispatches.
@@ -28,7 +28,7 @@ pub enum Slot {
     Sums,
     /// For reading back.
     ReadBack,
-    /// Contexts that stay on the adapter.
+    /// Shared contexts that stay on the adapter.
     Resident,
     /// Words to write into them.
     Words,
@@ -46,7 +46,7 @@ impl Slot {
     /// Number of slots.
     pub const COUNT: usize = Self::SingleWords as usize + 1;
 
-    /// The slots bound by the bellman shaders.
+    /// The slots bound by the Bellman shaders.
     pub const BELLMAN: [Self; 8] = [
         Self::Steps,
         Self::Headers,
@@ -70,17 +70,32 @@ pub struct Part {
     pub size: u64,
 }
 
-/// One dispatch: what to run, on what, and how often.
-#[derive(Debug)]
-pub struct Launch<'a> {
+impl Part {
+    /// A buffer from its start; every buffer has at least 256 bytes.
+    pub fn first(slot: Slot, size: u64) -> Self {
+        let (offset, size) = (0, size.max(256));
+        Self { slot, offset, size }
+    }
+}
+
+/// A shader with the buffers bound to it.
+#[derive(Debug, Clone)]
+pub struct Bound {
     /// The shader.
     pub shader: Shader,
     /// Its buffers.
-    pub bound: &'a BindGroup,
-    /// Offsets of the parts that move.
+    pub group: BindGroup,
+}
+
+/// One dispatch.
+#[derive(Debug)]
+pub struct Launch {
+    /// The shader and its buffers.
+    pub bound: Bound,
+    /// Dynamic offsets.
     pub offsets: Vec<u32>,
     /// Workgroups.
-    pub groups: [u32; 3],
+    pub workgroups: [u32; 3],
 }
 
 /// How a binding is used.
@@ -88,19 +103,18 @@ pub struct Launch<'a> {
 enum Use {
     Uniform,
     Read,
-    MovingRead,
+    /// Read, at an offset that each dispatch sets.
+    ReadAt,
     Write,
 }
 
-/// The bindings of each shader; the bellman shaders share theirs.
+/// The bindings of each shader; the Bellman shaders share theirs.
 fn uses(shader: Shader) -> &'static [Use] {
-    use Use::{MovingRead, Read, Uniform, Write};
+    use Use::{Read, ReadAt, Uniform, Write};
     match shader {
-        Shader::Bellman(_) => &[
-            Uniform, Read, Read, MovingRead, MovingRead, MovingRead, Write, Write,
-        ],
-        Shader::Plan { .. } => &[Uniform, Read, Read, MovingRead, Read, Read, Write, Write],
-        Shader::Append { .. } => &[Read, Write],
+        Shader::Bellman(_) => &[Uniform, Read, Read, ReadAt, ReadAt, ReadAt, Write, Write],
+        Shader::Plan { .. } => &[Uniform, Read, Read, ReadAt, Read, Read, Write, Write],
+        Shader::Append => &[Read, Write],
         Shader::Bounds { .. } => &[Read, Read, Read, Write],
     }
 }
@@ -113,10 +127,10 @@ pub fn bind_layout(device: &wgpu::Device, shader: Shader) -> BindGroupLayout {
         ty: BindingType::Buffer {
             ty: match usage {
                 Use::Uniform => BufferBindingType::Uniform,
-                Use::Read | Use::MovingRead => BufferBindingType::Storage { read_only: true },
+                Use::Read | Use::ReadAt => BufferBindingType::Storage { read_only: true },
                 Use::Write => BufferBindingType::Storage { read_only: false },
             },
-            has_dynamic_offset: matches!(usage, Use::Uniform | Use::MovingRead),
+            has_dynamic_offset: matches!(usage, Use::Uniform | Use::ReadAt),
             min_binding_size: None,
         },
         count: None,
