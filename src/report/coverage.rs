@@ -1,6 +1,6 @@
 //! What `calibrate` shows: coverage, width and error of an oracle's bounds as data grow.
 
-use super::plot::{AxisName, Chart, Point, Series};
+use super::plot::{AxisSpec, Chart, Point, Series};
 use super::style::{Style, Table, fixed};
 use crate::results::CoverageRow;
 
@@ -48,13 +48,13 @@ pub fn coverage_chart(title: &str, delta: f64, rows: &[CoverageRow]) -> Chart {
     series.push(level.with_note(note).with_style(6, 2));
     Chart {
         title: title.into(),
-        x: AxisName {
+        x: AxisSpec {
             whole: true,
-            ..AxisName::log("observations")
+            ..AxisSpec::log("observations")
         },
-        y: AxisName {
+        y: AxisSpec {
             from_zero: false,
-            ..AxisName::linear("share inside the bounds")
+            ..AxisSpec::linear("share inside the bounds")
         },
         series,
     }
@@ -68,11 +68,11 @@ pub fn width_chart(title: &str, rows: &[CoverageRow]) -> Chart {
     ];
     Chart {
         title: title.into(),
-        x: AxisName {
+        x: AxisSpec {
             whole: true,
-            ..AxisName::log("observations")
+            ..AxisSpec::log("observations")
         },
-        y: AxisName::log("conversion probability"),
+        y: AxisSpec::log("conversion probability"),
         series: by_curve(rows, curves),
     }
 }

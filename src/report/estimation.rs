@@ -1,6 +1,6 @@
 //! The error of estimates of opt against the number of rows: table and picture.
 
-use super::plot::{AxisName, Chart, Point, Series, banded};
+use super::plot::{AxisSpec, Chart, Point, Series, banded};
 use super::style::{Style, Table, fixed, with_band};
 use crate::results::EstimationRow;
 use crate::statistics::{BAND, MeanAndError};
@@ -66,8 +66,8 @@ pub fn chart(title: &str, study: &Estimation) -> Chart {
     });
     Chart {
         title: title.into(),
-        x: AxisName::log("unlabeled rows M"),
-        y: AxisName::log("error of the estimate of opt (rms, band of 3 s.e.)"),
+        x: AxisSpec::log("unlabeled rows M"),
+        y: AxisSpec::log("error of the estimate of opt (rms, band of 3 s.e.)"),
         series: vec![
             Series::new("rms error", rms).with_note(slope),
             Series::new("reported error", reported.collect()).with_note("mean standard error"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::plot::{AxisName, Chart, Scale, Series, banded, small_multiples, styles};
+use super::plot::{AxisSpec, Chart, Scale, Series, banded, small_multiples, styles};
 use super::style::{Style, Table, band_cells, counted, decimals, fixed, with_band};
 use super::table::{ERRORS, share};
 use super::{warnings, write_picture};
@@ -110,7 +110,7 @@ pub fn picture(title: &str, overview: &Overview) -> String {
     let mut charts = charts(title, overview);
     match charts.as_mut_slice() {
         [chart] => {
-            chart.y = AxisName::linear("final regret (mean, band of 3 standard errors)");
+            chart.y = AxisSpec::linear("final regret (mean, band of 3 standard errors)");
             chart.svg()
         }
         charts if charts.len() <= PANELS => small_multiples(title, charts),
@@ -145,7 +145,7 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
         let mut chart = Chart {
             title: if name.is_empty() { title.into() } else { name },
             x: x.clone(),
-            y: AxisName::linear("final regret"),
+            y: AxisSpec::linear("final regret"),
             series: Vec::new(),
         };
         let rows = overview.rows.iter();
@@ -245,12 +245,12 @@ fn number(value: &str) -> Option<f64> {
 }
 
 /// The swept values are its ticks: numbers where they belong, names side by side.
-fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisName {
+fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisSpec {
     let Some(numbers) = numbers else {
-        return AxisName {
+        return AxisSpec {
             covers: Some((0.5, places.len() as f64 + 0.5)),
             ticks: (1..).map(f64::from).zip(places.iter().cloned()).collect(),
-            ..AxisName::whole(key)
+            ..AxisSpec::whole(key)
         };
     };
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
@@ -258,10 +258,10 @@ fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisName {
     let log = low > 0.0 && high >= LOG_RATIO * low;
     let mut ticks: Vec<(f64, String)> = numbers.iter().copied().zip(places.to_vec()).collect();
     ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    AxisName {
+    AxisSpec {
         scale: if log { Scale::Log } else { Scale::Linear },
         ticks,
-        ..AxisName::whole(key)
+        ..AxisSpec::whole(key)
     }
 }
 

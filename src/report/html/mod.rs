@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use page::{Page, escape, filled};
 
 use super::finding::{self, Found};
-use super::plot::{self, AxisName, Chart, HeatMap, Point, Series};
+use super::plot::{self, AxisSpec, Chart, HeatMap, Point, Series};
 use super::png::Painter;
 use crate::results::{OfferMap, PointResult, PolicyResults, Results, labels};
 
@@ -197,11 +197,11 @@ impl Report {
     fn regret_log(&self, instance: &[usize]) -> Option<Chart> {
         let positive = |p: &Point| p.y > 0.0 && p.band.is_none_or(|(lower, _)| lower > 0.0);
         let mut chart = self.regret(instance);
-        chart.x = AxisName {
+        chart.x = AxisSpec {
             whole: true,
-            ..AxisName::log(chart.x.name)
+            ..AxisSpec::log(chart.x.name)
         };
-        chart.y = AxisName::log(chart.y.name);
+        chart.y = AxisSpec::log(chart.y.name);
         let clear = |series: &Series| series.points.last().is_some_and(positive);
         chart.series.retain(clear);
         (!chart.series.is_empty()).then_some(chart)

@@ -105,7 +105,7 @@ impl SweepReport {
             "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
         });
         let figures = |charts: &[Chart]| -> String {
-            let figure = |chart: &Chart| format!("<figure>{}</figure>", chart.panel());
+            let figure = |chart: &Chart| format!("<figure>{}</figure>", chart.small_svg());
             charts.iter().map(figure).collect()
         };
         let left = match self.points.len() > POINTS {

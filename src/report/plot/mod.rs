@@ -6,22 +6,25 @@ mod frame;
 mod heat;
 pub mod ramp;
 mod styles;
+mod svg;
 
 pub use axis::Scale;
-pub use chart::{AxisName, Chart, Point, Series};
+pub use chart::{AxisSpec, Chart, Point, Series};
 pub use heat::{HeatMap, mean_offer};
 pub use styles::{OPT, looks, styles};
 
-pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
+pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH};
+use svg::Svg;
+pub(crate) use svg::shorten;
 
 use super::style::fixed;
 use crate::results::Results;
 use crate::statistics::MeanAndError;
 
-/// Points drawn per curve at the most.
+/// The most points drawn per curve.
 const POINTS: usize = 800;
 
-/// What the vertical axis of a regret chart is called.
+/// Name of the vertical axis of a regret chart.
 const REGRET: &str = "cumulative regret (mean, band of 3 standard errors)";
 
 /// `regret.svg`: mean cumulative regret per policy with its band.
@@ -38,7 +41,7 @@ pub fn regret(results: &Results) -> Chart {
     )
 }
 
-/// The names that the paper gives its policies in its figure.
+/// The chart with the policy names of the paper's figure.
 pub fn with_paper_names(mut chart: Chart) -> Chart {
     let names = [
         ("mimic-opt-dp", "Mimic-Opt-DP"),
@@ -53,7 +56,7 @@ pub fn with_paper_names(mut chart: Chart) -> Chart {
     chart
 }
 
-/// Mean cumulative regret with its band: what the legend says, the policy, the curve.
+/// Mean cumulative regret with its band. Each policy is given as label, name and curve.
 pub fn regret_curves<'a>(
     title: &str,
     policies: impl Iterator<Item = (impl Into<String>, &'a str, &'a [MeanAndError])>,
@@ -67,8 +70,8 @@ pub fn regret_curves<'a>(
     }
     Chart {
         title: title.into(),
-        x: AxisName::whole("episode"),
-        y: AxisName::linear(REGRET),
+        x: AxisSpec::whole("episode"),
+        y: AxisSpec::linear(REGRET),
         series: by_policy(series, &names),
     }
 }
@@ -101,8 +104,8 @@ pub fn rewards<'a>(
     series.push(Series::new("opt", opt).with_style(OPT.0, OPT.1));
     Chart {
         title: title.into(),
-        x: AxisName::whole("episode"),
-        y: AxisName::linear("reward per episode (means of blocks of episodes)"),
+        x: AxisSpec::whole("episode"),
+        y: AxisSpec::linear("reward per episode (means of blocks of episodes)"),
         series,
     }
 }
@@ -118,46 +121,40 @@ pub struct RewardBlock {
     pub opt: f64,
 }
 
-/// At most 40 blocks, the last of which takes what is left over; an episode's reward is opt_t less what its regret adds.
+/// At most 40 blocks; the last one takes the remainder. An episode's reward is opt_t minus the increase of the regret.
 pub fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBlock> {
     let size = opt.len().div_ceil(40).max(1);
     let count = opt.len() / size;
-    let blocks = (0..count).map(|i| {
+    let block = |i: usize| {
         let first = i * size;
         let end = if i + 1 == count {
             opt.len()
         } else {
             first + size
         };
-        let block = &opt[first..end];
         let before = if first == 0 {
             0.0
         } else {
             cumulative[first - 1].mean
         };
-        let (count, total) = (block.len() as f64, block.iter().sum::<f64>());
-        // Rounding of the sums is no reward.
+        let (episodes, total) = ((end - first) as f64, opt[first..end].iter().sum::<f64>());
         let reward = total - (cumulative[end - 1].mean - before);
+        // Rounding errors of the sums count as zero.
         let scale = total.abs().max(cumulative[end - 1].mean.abs());
-        let reward = if reward.abs() > 1e-12 * scale {
-            reward
-        } else {
-            0.0
-        };
+        let is_rounding = reward.abs() <= 1e-12 * scale;
         RewardBlock {
             episode: end as f64,
-            reward: reward / count,
-            opt: total / count,
+            reward: if is_rounding { 0.0 } else { reward / episodes },
+            opt: total / episodes,
         }
-    });
-    blocks.collect()
+    };
+    (0..count).map(block).collect()
 }
 
-/// Budget left by step, the end of the episode last: what the legend says, the policy, the budgets.
+/// Budget left by step, the end of the episode last. Each policy is given as label, name and budgets.
 pub fn budget_left(title: &str, policies: &[(String, &str, &[MeanAndError])]) -> Chart {
     let series = policies.iter().map(|(label, _, left)| {
         let points = (1..).zip(*left).map(|(h, left)| {
-            // Nobody can have less than nothing left.
             let lower = left.lower().max(0.0);
             Point::new(f64::from(h), left.mean).with_band(lower, left.upper())
         });
@@ -167,50 +164,42 @@ pub fn budget_left(title: &str, policies: &[(String, &str, &[MeanAndError])]) ->
     let names: Vec<&str> = policies.iter().map(|(_, policy, _)| *policy).collect();
     Chart {
         title: title.into(),
-        x: AxisName::whole("step (the last point is the end of the episode)"),
-        y: AxisName::linear("budget left at the start of the step (units)"),
+        x: AxisSpec::whole("step (the last point is the end of the episode)"),
+        y: AxisSpec::linear("budget left at the start of the step (units)"),
         series: by_policy(series.collect(), &names),
     }
 }
 
-/// Small charts in rows of three with one legend below: series of one name look alike in all of them.
+/// Small charts in rows of three with one legend below.
 pub fn small_multiples(title: &str, charts: &[Chart]) -> String {
     let columns = charts.len().clamp(1, 3);
-    let (width, height) = frame::PANEL;
+    let (width, height) = frame::SMALL;
     let rows = charts.len().div_ceil(columns);
     let names = legend_of(charts);
     let per_row = (columns * 330 / 190).max(1);
     let legend = 24.0 * names.len().div_ceil(per_row) as f64;
-    let size = (
+    let mut svg = Svg::page(
         width * columns as f64,
         40.0 + height * rows as f64 + legend + 12.0,
+        title,
     );
-    let mut svg = frame::page(size.0, size.1, &frame::escape(title));
-    frame::put(
-        &mut svg,
-        format_args!(
-            "<text x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"bold\">{}</text>",
-            frame::escape(title)
-        ),
+    svg.text(
+        "x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"bold\"",
+        title,
     );
     for (i, chart) in charts.iter().enumerate() {
         let (x, y) = ((i % columns) as f64 * width, (i / columns) as f64 * height);
-        let panel = chart.panel();
-        frame::put(
-            &mut svg,
-            format_args!("<g transform=\"translate({x} {})\">\n{panel}</g>", 40.0 + y),
-        );
+        svg.embed(x, 40.0 + y, &chart.small_svg());
     }
     for (i, series) in names.iter().enumerate() {
         let x = 16.0 + 190.0 * (i % per_row) as f64;
         let y = 52.0 + height * rows as f64 + 24.0 * (i / per_row) as f64;
         frame::legend_entry(&mut svg, series, i, (x + 36.0, y));
     }
-    svg.push_str("</svg>\n");
-    svg
+    svg.close()
 }
 
-/// One series of each name, in the order of their first chart.
+/// The first series of each name.
 pub fn legend_of(charts: &[Chart]) -> Vec<Series> {
     let mut names: Vec<Series> = Vec::new();
     for series in charts.iter().flat_map(|chart| &chart.series) {
@@ -223,25 +212,12 @@ pub fn legend_of(charts: &[Chart]) -> Vec<Series> {
 
 /// Charts in a row, as one picture.
 pub fn side_by_side(charts: &[Chart]) -> String {
-    let mut svg = String::new();
-    let parts: Vec<String> = charts.iter().map(Chart::svg).collect();
     let height = charts.iter().map(frame::height).fold(0.0, f64::max);
-    let width = frame::WIDTH * charts.len() as f64;
-    frame::put(
-        &mut svg,
-        format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">"
-        ),
-    );
-    for (i, part) in parts.iter().enumerate() {
-        let left = frame::WIDTH * i as f64;
-        frame::put(
-            &mut svg,
-            format_args!("<g transform=\"translate({left} 0)\">\n{part}</g>"),
-        );
+    let mut svg = Svg::bare(frame::WIDTH * charts.len() as f64, height);
+    for (i, chart) in charts.iter().enumerate() {
+        svg.embed(frame::WIDTH * i as f64, 0.0, &chart.svg());
     }
-    svg.push_str("</svg>\n");
-    svg
+    svg.close()
 }
 
 /// A mean with its band as a point.
@@ -249,7 +225,7 @@ pub fn banded(x: f64, value: &MeanAndError) -> Point {
     Point::new(x, value.mean).with_band(value.lower(), value.upper())
 }
 
-/// A curve over episodes 1, 2, ..., thinned to what an eye can tell apart.
+/// A curve over episodes 1, 2, ..., thinned to at most [`POINTS`].
 fn curve(values: &[MeanAndError]) -> Vec<Point> {
     let stride = values.len().div_ceil(POINTS).max(1);
     let last = values.len().saturating_sub(1);
