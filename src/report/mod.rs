@@ -1,4 +1,4 @@
-//! Results for people: pictures, tables and pages. Nothing here computes a result, and nothing is known but results.
+//! Pictures, tables and pages made from results. Nothing here computes a result.
 
 pub mod coverage;
 pub mod estimation;

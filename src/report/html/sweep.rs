@@ -8,7 +8,7 @@ use super::page::{Page, escape, filled};
 use super::{ELEMENTS, STYLE, THEME, painted};
 use crate::error::InputError;
 use crate::report::finding::band;
-use crate::report::overview::{charts, looks, setting, share_axis};
+use crate::report::overview::{charts, policy_styles, setting, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
 use crate::report::warnings;
 use crate::results::{Overview, OverviewRow, Results, SweepIndex};
@@ -48,7 +48,7 @@ impl SweepReport {
 
     /// Regret curves, a chart for each point.
     fn curves(&self) -> Vec<Chart> {
-        let looks = looks(&self.overview);
+        let looks = policy_styles(&self.overview);
         let chart = |(name, run): &(String, Results)| {
             let policies = run.policies.iter();
             let curves = policies.map(|p| (p.name(), p.name(), &p.cumulative[..]));
