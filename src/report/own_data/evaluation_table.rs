@@ -1,4 +1,4 @@
-//! An evaluation in tables.
+//! The tables of an evaluation.
 
 use std::fmt::Write;
 
@@ -7,11 +7,10 @@ use crate::history::count;
 use crate::history::evaluate::Evaluation;
 use crate::report::style::{Style, Table, counted};
 
-/// Percent by which a world, in which steps are independent and probabilities come from a model, may well differ from the
-/// log it was made from, whatever is offered.
-const LIKENESS: f64 = 0.5;
+/// Percent by which a fitted world (independent steps, modelled acceptance) may differ from its own log under any policy.
+const MODEL_ERROR: f64 = 0.5;
 
-/// The rewards that were compared and the support of every action; `action` is what an action is called.
+/// The compared rewards and the support of every action; `action` is the noun for an action.
 pub fn evaluation_tables(evaluation: &Evaluation, action: &str, style: Style) -> String {
     let headline = format!(
         "reward per episode, in the unit of the log ({} episodes, {} arrivals; {}, {})\n\n",
@@ -66,8 +65,8 @@ fn verdict(evaluation: &Evaluation) -> String {
     let against_the_log = [policy, against].iter().any(|r| r.policy == "logged");
     let share = 100.0 * difference.reward / against.reward.abs().max(f64::MIN_POSITIVE);
     let verdict = match (difference.lower > 0.0, difference.upper < 0.0) {
-        _ if against_the_log && share.abs() < LIKENESS => {
-            "no more than a world of a log may differ from the log".into()
+        _ if against_the_log && share.abs() < MODEL_ERROR => {
+            "within the error of a world fitted to the log".into()
         }
         (true, _) => format!("{} earns more than {}", policy.policy, against.policy),
         (_, true) => format!("{} earns less than {}", policy.policy, against.policy),

@@ -1,4 +1,4 @@
-//! A fit in tables.
+//! The tables of a fit.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::history::count;
 use crate::history::fit::ModelFile;
 use crate::report::style::{Style, Table};
 
-/// The candidates and the actions of a fit, with what was found besides.
+/// The candidates and the actions of a fit, with notes and warnings.
 pub fn fit_tables(model: &ModelFile, style: Style) -> String {
     let log = &model.log;
     let headline = format!(

@@ -11,7 +11,7 @@ mod svg;
 pub use axis::Scale;
 pub use chart::{AxisSpec, Chart, Point, Series};
 pub use heat::{HeatMap, mean_offer};
-pub use styles::{OPT, looks, styles};
+pub use styles::{OPT, curve_styles, styles};
 
 pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH};
 use svg::Svg;
@@ -78,7 +78,7 @@ pub fn regret_curves<'a>(
 
 /// Colours and dashes by policy, in the order of `names`.
 fn by_policy(series: Vec<Series>, names: &[&str]) -> Vec<Series> {
-    let styled = series.into_iter().zip(looks(names));
+    let styled = series.into_iter().zip(curve_styles(names));
     styled
         .map(|(series, (colour, dash))| series.with_style(colour, dash))
         .collect()
