@@ -85,7 +85,7 @@ fn useless_logs_are_refused_with_the_reason() {
     cbwk_ok(folder, &["plan", "t"]);
     let evaluate = ["evaluate", "t", "--draws", "20", "--splits", "1"];
     let answer = cbwk_ok(folder, &evaluate);
-    let verdict = "%: no more than a world of a log may differ from the log";
+    let verdict = "%: within the error of a world fitted to the log";
     assert!(answer.contains(verdict), "{answer}");
     // Everybody bought: the model says so too, and is not blamed for it.
     let (_, code, _, text) = fit(log(300, &|i| 1 + i % 2, &|_| 1));

@@ -81,8 +81,8 @@ fn an_import_reads_files_as_people_have_them() {
         ("sex".to_string(), Raw::Text("f")),
         ("income".to_string(), Raw::Number(1.5)),
     ]);
-    let encoded = task.file.encoding.encode(&raw).unwrap();
-    assert_eq!(encoded.features, task.log().unwrap().theta(0));
+    let (features, _) = task.file.encoding.encode(&raw).unwrap();
+    assert_eq!(features, task.log().unwrap().theta(0));
     assert_eq!(task.file.clock.unwrap().step(10 * 3600, 6), Some(3));
 }
 
@@ -134,7 +134,7 @@ fn columns_of_no_use_are_left_out_and_wrong_rows_are_named() {
         &[&import[..], &["--drop-wrong", "--categories", "zip"]].concat(),
     );
     for words in [
-        "column `customer`: a number that counts up line by line",
+        "column `customer`: a number that rises from row to row",
         "column `shop`: the same in every row",
         "column `opened`: dates",
         "column `name`: 199 different texts",

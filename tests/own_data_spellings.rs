@@ -203,7 +203,7 @@ fn unreadable_spellings_are_refused_in_a_line() {
     #[rustfmt::skip]
     let cases = [
         (latin, "raw.csv:4: found bytes that are not UTF-8; accepted: UTF-8"),
-        (Spelling { when: unclear, ..PLAIN }.text().into_bytes(), "raw.csv:2: column `when`: found `1/3/2026 09:00`, and no date that tells days from months"),
+        (Spelling { when: unclear, ..PLAIN }.text().into_bytes(), "raw.csv:2: column `when`: found `1/3/2026 09:00`, where day and month are ambiguous"),
         (Spelling { when: both, ..PLAIN }.text().into_bytes(), "raw.csv:78: column `when`: found `3/20/2026"),
         (Spelling { price: |x| format!("${x}"), ..PLAIN }.text().into_bytes(), "raw.csv:2: column `price`: found `$"),
         (Spelling { price: |x| format!("\"{},000.5\"", x.round()), ..PLAIN }.text().into_bytes(), "raw.csv:2: column `price`: found `"),

@@ -70,7 +70,7 @@ impl InWorld<'_> {
             let values = [Raw::Number(theta[1]), Raw::Number(theta[2])];
             let mut features = Vec::new();
             self.encoding
-                .encode_in_order(values, &mut features, |_| {})
+                .encode_in_order(values, &mut features, None)
                 .unwrap();
             self.plan.estimates(&features)
         };

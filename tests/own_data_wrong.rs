@@ -253,7 +253,7 @@ fn options_that_do_not_fit_the_file() {
     args[7] = "when";
     let message = refused(folder, &[&args[..], &["--steps", "5"]].concat());
     assert!(
-        message.contains("raw.csv:3: found a time a day or more away"),
+        message.contains("raw.csv:3: found times a day or more apart"),
         "{message}"
     );
 }
@@ -283,7 +283,7 @@ fn mistakes_in_a_task_folder() {
         ("task.toml", "horizon = 5", "horizon = 0", "t/task.toml: study.horizon: found 0"),
         ("task.toml", "horizon = 5", "horizont = 5", "t/task.toml:5: unknown field `horizont`"),
         ("task.toml", "kind = \"pricing\"", "kind = \"prising\"", "unknown variant `prising`"),
-        ("task.toml", "prices = [1.0, 2.0, 3.0]", "prices = [1.0, 3.0, 2.0]", "t/task.toml: application: found others; accepted: different actions in rising order"),
+        ("task.toml", "prices = [1.0, 2.0, 3.0]", "prices = [1.0, 3.0, 2.0]", "t/task.toml: application: found another order; accepted: different actions in rising order"),
         ("task.toml", "prices = [1.0, 2.0, 3.0]", "prices = [1.0, 2.0]", "t/log.csv:4: column `action`: found `3`; accepted: one of 1, 2, or nothing"),
         ("task.toml", "column = \"age\"", "column = \"height\"", "t/log.csv:1: found no column `height`"),
         ("task.toml", "[action]\nmean", "[action]\nmode", "unknown field `mode`"),

@@ -1,4 +1,4 @@
-//! From what columns hold to how they are encoded; columns of no use are left out, with the reason.
+//! Chooses the encoding of each column; useless columns are left out, with a reason.
 
 use super::row::Layout;
 use super::source::RawFile;
@@ -11,31 +11,31 @@ use crate::history::encoding::{Column, Encoding, Missing};
 /// The most levels of a category.
 const LEVEL_LIMIT: usize = 50;
 
-/// Where more than this share is missing, a feature says so.
+/// A column with a larger share of missing values gets an indicator feature.
 const MISSING_SHARE: f64 = 0.01;
 
-/// Where at most this share of a column are texts, they are mistakes in a column of numbers.
+/// Up to this share, texts are mistakes in a column of numbers.
 const STRAY_SHARE: f64 = 0.01;
 
-/// What was decided.
+/// The chosen encoding.
 #[derive(Debug)]
 pub struct Decision {
     /// The encoding.
     pub encoding: Encoding,
-    /// The place in the layout's features of each encoded column.
+    /// The index of each encoded column among the layout's features.
     pub places: Vec<usize>,
     /// Columns that are left out, and why.
     pub dropped: Vec<(String, String)>,
 }
 
-/// What a column is taken for.
+/// The kind of a column.
 enum Kind {
     Number,
     Category,
     Useless(String),
 }
 
-/// Features that hold numbers but for a few texts, which must be mistakes.
+/// Columns of numbers with a few texts, which must be mistakes.
 pub fn with_stray_texts(survey: &Survey, layout: &Layout, spec: &ImportSpec) -> Vec<usize> {
     let columns = survey.columns.iter().enumerate();
     let stray = columns.filter(|(i, column)| {
@@ -46,7 +46,7 @@ pub fn with_stray_texts(survey: &Survey, layout: &Layout, spec: &ImportSpec) -> 
     stray.map(|(i, _)| i).collect()
 }
 
-/// Decides on all columns.
+/// Chooses the encoding of all columns.
 pub fn decide(
     file: &RawFile,
     layout: &Layout,
@@ -87,12 +87,10 @@ pub fn decide(
     Ok(decision)
 }
 
-/// Columns that nothing names, such as the row numbers that some programs put before a table.
+/// Columns without a name, such as the row numbers that some programs add.
 fn unnamed(layout: &Layout) -> Vec<(String, String)> {
-    let places = layout.unnamed.iter();
-    places
-        .map(|place| ((place + 1).to_string(), "it has no name".into()))
-        .collect()
+    let named = |place: &usize| ((place + 1).to_string(), "it has no name".into());
+    layout.unnamed.iter().map(named).collect()
 }
 
 fn kind_of(column: &ColumnSurvey, forced: bool, asked: bool) -> Kind {
@@ -100,18 +98,18 @@ fn kind_of(column: &ColumnSurvey, forced: bool, asked: bool) -> Kind {
     if cells == 0 {
         return Kind::Useless("nothing but empty cells".into());
     }
-    let levels = column.levels.as_ref().map(std::collections::HashMap::len);
+    let levels = column.levels.as_ref().map(std::collections::HashSet::len);
     let is_number = column.texts == 0 && !forced;
     if levels == Some(1) || (is_number && column.range.0 == column.range.1) {
         return match column.missing {
             0 => Kind::Useless("the same in every row".into()),
-            // All that it tells is whether it is there.
+            // Only whether it is missing varies.
             _ => Kind::Category,
         };
     }
     if is_number {
         return match column.running && !asked && cells > 10 {
-            true => Kind::Useless("a number that counts up line by line".into()),
+            true => Kind::Useless("a number that rises from row to row".into()),
             false => Kind::Number,
         };
     }
@@ -138,21 +136,17 @@ fn number(name: &str, column: &ColumnSurvey, arrivals: u64) -> Column {
         deviation: column.numbers.deviation(),
         low: column.range.0,
         high: column.range.1,
-        missing: match often {
-            true => Missing::Indicator,
-            false => Missing::Mean,
+        missing: if often {
+            Missing::Indicator
+        } else {
+            Missing::Mean
         },
     }
 }
 
-/// Levels in the order of their spelling, so that the order of rows does not matter.
+/// Levels are sorted, so that the order of rows does not matter.
 fn category(name: &str, column: &ColumnSurvey) -> Column {
-    let mut levels: Vec<String> = column
-        .levels
-        .iter()
-        .flatten()
-        .map(|(l, _)| l.clone())
-        .collect();
+    let mut levels: Vec<String> = column.levels.iter().flatten().cloned().collect();
     levels.sort_unstable();
     if column.missing > 0 {
         levels.push(String::new());
@@ -163,7 +157,7 @@ fn category(name: &str, column: &ColumnSurvey) -> Column {
     }
 }
 
-/// The only feature that an auction may have.
+/// The only feature of an auction.
 pub fn the_feature<'l>(file: &RawFile, layout: &'l Layout) -> Result<&'l String, InputError> {
     match &layout.features[..] {
         [(_, name)] => Ok(name),
@@ -174,7 +168,7 @@ pub fn the_feature<'l>(file: &RawFile, layout: &'l Layout) -> Result<&'l String,
     }
 }
 
-/// The context of an auction is the private value itself, in the unit of the bids.
+/// The context of an auction is the private value, in the unit of the bids.
 fn private_value(file: &RawFile, layout: &Layout, survey: &Survey) -> Result<Decision, InputError> {
     let name = the_feature(file, layout)?;
     let column = &survey.columns[0];

@@ -1,11 +1,11 @@
-//! The first pass over a raw file: what its columns hold, which episodes and actions there are. Its memory grows with
-//! episodes and levels, not with rows.
+//! The first pass over a raw file: statistics of its columns, its episodes and actions. Memory grows with episodes and
+//! levels, not with rows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use csv::StringRecord;
 
-use super::row::{Arrival, Layout, Row, When};
+use super::row::{Layout, RawArrival, Row, When};
 use super::rules::Rules;
 use super::source::RawFile;
 use super::spec::OfferKind;
@@ -13,19 +13,19 @@ use crate::error::InputError;
 use crate::history::clock::Moment;
 use crate::history::raw::Raw;
 
-/// Distinct texts of a column that are kept; beyond it is no category.
+/// The most distinct texts of a column that are kept; a column with more is no category.
 const LEVELS_KEPT: usize = 1000;
 
-/// Distinct actions that are kept.
+/// The most distinct actions that are kept.
 const ACTIONS_KEPT: usize = 100_000;
 
-/// Messages of wrong rows that are kept.
+/// The most messages of wrong rows that are kept.
 const WRONG_KEPT: usize = 5;
 
-/// Mean and variance of numbers that come one by one (Welford).
+/// Running mean and variance (Welford).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Moments {
-    /// How many.
+    /// Number of values.
     pub count: u64,
     /// Their mean.
     pub mean: f64,
@@ -33,7 +33,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Takes in a number.
+    /// Adds a number.
     pub fn add(&mut self, x: f64) {
         self.count += 1;
         let before = x - self.mean;
@@ -41,13 +41,13 @@ impl Moments {
         self.squares += before * (x - self.mean);
     }
 
-    /// The standard deviation of the numbers themselves (divided by n).
+    /// The standard deviation of the population (divided by n).
     pub fn deviation(&self) -> f64 {
         (self.squares / self.count.max(1) as f64).sqrt()
     }
 }
 
-/// What a column holds.
+/// Statistics of a column.
 #[derive(Debug, Clone)]
 pub struct ColumnSurvey {
     /// Empty cells of arrivals.
@@ -56,15 +56,15 @@ pub struct ColumnSurvey {
     pub numbers: Moments,
     /// The smallest and largest of them.
     pub range: (f64, f64),
-    /// Cells that are no numbers.
+    /// Number of cells that are not numbers.
     pub texts: u64,
     /// The first of them: line and text.
     pub first_text: Option<(u64, String)>,
-    /// All cells by text; `None` where there are too many.
-    pub levels: Option<HashMap<String, u64>>,
-    /// Whether cells are whole numbers that count up line by line.
+    /// The distinct cells; `None` if there are too many.
+    pub levels: Option<HashSet<String>>,
+    /// Whether cells are whole numbers that rise from row to row.
     pub running: bool,
-    /// Whether every text is a moment or a day.
+    /// Whether every text is a time or a date.
     pub dates: bool,
     last: f64,
 }
@@ -77,7 +77,7 @@ impl Default for ColumnSurvey {
             range: (f64::INFINITY, f64::NEG_INFINITY),
             texts: 0,
             first_text: None,
-            levels: Some(HashMap::new()),
+            levels: Some(HashSet::new()),
             running: true,
             dates: true,
             last: f64::NEG_INFINITY,
@@ -108,11 +108,8 @@ impl ColumnSurvey {
             }
         }
         if let Some(levels) = &mut self.levels {
-            match levels.get_mut(text) {
-                Some(count) => *count += 1,
-                None => {
-                    levels.insert(text.to_string(), 1);
-                }
+            if !levels.contains(text) {
+                levels.insert(text.to_string());
             }
             if levels.len() > LEVELS_KEPT {
                 self.levels = None;
@@ -124,23 +121,22 @@ impl ColumnSurvey {
 /// An episode of the file.
 #[derive(Debug, Clone, Default)]
 pub struct EpisodeSurvey {
-    /// Its starting budget, where the file has it.
+    /// Its starting budget, if the file has it.
     pub budget: Option<u32>,
-    /// Sum of the accepted actions' costs: units sold, or wages and bids paid.
+    /// Total cost of accepted actions: units sold, or wages and bids paid.
     pub spent: f64,
     span: Option<(i64, i64)>,
 }
 
 impl EpisodeSurvey {
-    /// Refuses a row that gives the episode another budget, or a time that is no time of it.
+    /// Refuses a row with another budget, or a time outside the episode.
     pub fn check(&self, row: &Row) -> Result<(), String> {
         self.check_budget(row)?;
         match (row.when, self.span) {
-            (Some(When::Moment(moment)), Some((first, last))) => {
-                match (first..=last).contains(&moment.absolute()) {
-                    true => Ok(()),
-                    false => Err(ANOTHER_DAY.into()),
-                }
+            (Some(When::Moment(moment)), Some((first, last)))
+                if !(first..=last).contains(&moment.absolute()) =>
+            {
+                Err(ANOTHER_DAY.into())
             }
             _ => Ok(()),
         }
@@ -155,7 +151,7 @@ impl EpisodeSurvey {
         }
     }
 
-    /// An episode lasts less than a day.
+    /// Extends the episode to a time, up to less than a day.
     fn widen(&mut self, moment: Moment) -> Result<(), String> {
         let at = moment.absolute();
         let (first, last) = self.span.unwrap_or((at, at));
@@ -168,12 +164,12 @@ impl EpisodeSurvey {
     }
 }
 
-const ANOTHER_DAY: &str = "found a time a day or more away from others of its episode; accepted: episodes within 24 hours, or a column of steps";
+const ANOTHER_DAY: &str = "found times a day or more apart in one episode; accepted: episodes of less than 24 hours, or a column of steps";
 
 /// Rows that cannot be used.
 #[derive(Debug, Clone, Default)]
 pub struct WrongRows {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The first of them: line and message.
     pub first: Vec<(u64, String)>,
@@ -188,23 +184,23 @@ impl WrongRows {
     }
 }
 
-/// What the file holds.
+/// The results of the first pass.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// Rows, wrong ones included.
     pub rows: u64,
     /// Rows that cannot be used.
     pub wrong: WrongRows,
-    /// Rows in which somebody came.
+    /// Rows with an arrival.
     pub arrivals: u64,
     /// One per column of the layout's features.
     pub columns: Vec<ColumnSurvey>,
-    /// Labels of episodes and their numbers, in the order in which they appear.
+    /// Episode numbers by label, in the order of appearance.
     pub episode_numbers: HashMap<String, u32>,
     /// The episodes.
     pub episodes: Vec<EpisodeSurvey>,
-    /// Offers by their value's bits (positive numbers, so in rising order).
-    pub actions: BTreeMap<u64, u64>,
+    /// Bits of the values offered; these are positive, so the order is that of the values.
+    pub actions: BTreeSet<u64>,
     /// All values offered.
     pub offers: Moments,
     /// The largest step found.
@@ -268,13 +264,13 @@ impl Survey {
         Ok(())
     }
 
-    fn take_offer(&mut self, episode: u32, arrival: Arrival, kind: OfferKind) {
+    fn take_offer(&mut self, episode: u32, arrival: RawArrival, kind: OfferKind) {
         let Some(value) = arrival.offer else {
             return;
         };
         self.offers.add(value);
         if self.actions.len() < ACTIONS_KEPT {
-            *self.actions.entry(value.to_bits()).or_default() += 1;
+            self.actions.insert(value.to_bits());
         }
         if arrival.accepted {
             self.episodes[episode as usize].spent += kind.cost(value);
@@ -282,7 +278,7 @@ impl Survey {
     }
 
     fn episode_number(&mut self, label: &str, last: &mut (String, u32)) -> u32 {
-        // Rows of an episode usually stand together.
+        // Rows of an episode are usually adjacent.
         if last.0 == label && !self.episodes.is_empty() {
             return last.1;
         }
