@@ -13,7 +13,7 @@ use common::{cbwk, cbwk_ok};
 use shop::read;
 use tempfile::tempdir;
 
-/// A raw file with everything: semicolons, decimal commas, times, missing values, categories, columns of no use.
+/// A raw file with semicolons, decimal commas, times, missing values, categories, useless columns.
 const RAW: &str = "id;when;age;sex;income;note;price;bought
 1;2026-11-16 09:10;30;f;1,5;a, b;2,5;yes
 2;2026-11-16 10:40;50;m;;c;4;no
@@ -23,7 +23,7 @@ const RAW: &str = "id;when;age;sex;income;note;price;bought
 ";
 
 #[test]
-fn an_import_reads_files_as_people_have_them() {
+fn an_import_reads_many_formats() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("raw.csv"), RAW).unwrap();
@@ -74,7 +74,7 @@ fn an_import_reads_files_as_people_have_them() {
     assert_eq!(line(3)[..6], ["2026-11-17", "2", "1", "0", "1", "1"]);
     assert_eq!(line(4)[8..], ["", "0"]);
     assert_eq!((line(4)[1], line(5)[1]), ("6", "6"));
-    // The encoding of the folder says the same of the same customer.
+    // The encoding of the folder gives the same features.
     let task = TaskFolder::open(&folder.join("t")).unwrap();
     let raw = BTreeMap::from([
         ("age".to_string(), Raw::Number(30.0)),
@@ -87,7 +87,7 @@ fn an_import_reads_files_as_people_have_them() {
 }
 
 #[test]
-fn columns_of_no_use_are_left_out_and_wrong_rows_are_named() {
+fn useless_columns_are_left_out_and_wrong_rows_are_named() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let mut raw = String::from("day,hour,customer,shop,opened,name,age,zip,price,bought\n");
@@ -151,7 +151,7 @@ fn columns_of_no_use_are_left_out_and_wrong_rows_are_named() {
         read(folder, "t/task.toml")
             .contains("levels = [\"10115\", \"10116\", \"10117\", \"10118\"]")
     );
-    // A folder with a task is not overwritten unasked.
+    // A folder with a task is not overwritten without --force.
     let again = cbwk(folder, &[&import[..], &["--drop-wrong"]].concat());
     assert_eq!(again.status.code(), Some(2));
     cbwk_ok(

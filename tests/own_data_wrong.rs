@@ -1,4 +1,4 @@
-//! Wrong raw files, task folders and questions: one line that names the file, the place, what was found and what is
+//! Wrong raw files, task folders and options: one line that names the file, the line or field, what was found and what is
 //! accepted; exit code 2; nothing written.
 
 mod common;
@@ -99,7 +99,7 @@ fn the_good_file_is_good() {
 fn mistakes_in_a_raw_file() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    // (what stands in the good file, what replaces it, what the message says)
+    // (text of the good file, its replacement, the message)
     #[rustfmt::skip]
     let cases = [
         ("day,hour", "date,hour", "raw.csv:1: found no column `day` in `date,hour,when,age,price,bought,stock` (nearest: `date`)"),
@@ -135,7 +135,7 @@ fn mistakes_in_a_raw_file() {
 }
 
 #[test]
-fn files_that_are_no_raw_files() {
+fn files_that_are_not_raw_files() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let message = refused(folder, &IMPORT);
@@ -235,7 +235,7 @@ fn options_that_do_not_fit_the_file() {
             "{message} where {wanted} was expected"
         );
     }
-    // Hours that are no times, and an episode that goes on for days.
+    // Invalid hours, and an episode of several days.
     let mut args = IMPORT.to_vec();
     args[6] = "--time";
     let message = refused(folder, &[&args[..], &["--steps", "5"]].concat());

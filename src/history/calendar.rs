@@ -10,30 +10,19 @@ pub enum DateOrder {
 }
 
 impl DateOrder {
-    /// Whether the date in a cell needs a known order.
-    pub fn is_needed(cell: &str) -> bool {
-        Self::numbers(cell).is_some()
-    }
-
-    /// The order, if one of the numbers is above 12.
-    pub fn found_in(cell: &str) -> Option<Self> {
-        match Self::numbers(cell)? {
+    /// `None` if the date in a cell does not need an order; else the order, if one of the numbers is above 12.
+    pub fn found_in(cell: &str) -> Option<Option<Self>> {
+        let date = cell.split(['T', ' ']).next()?;
+        let parts: Vec<&str> = date.split(['/', '-']).collect();
+        let numbers: (u32, u32) = match parts[..] {
+            [a, b, year] if a.len() <= 2 && year.len() == 4 => (a.parse().ok()?, b.parse().ok()?),
+            _ => return None,
+        };
+        Some(match numbers {
             (13.., 1..=12) => Some(Self::DayFirst),
             (1..=12, 13..) => Some(Self::MonthFirst),
             _ => None,
-        }
-    }
-
-    /// The two numbers before the year.
-    fn numbers(cell: &str) -> Option<(u32, u32)> {
-        let date = cell.split(['T', ' ']).next()?;
-        let parts: Vec<&str> = date.split(['/', '-']).collect();
-        match parts[..] {
-            [a, b, year] if a.len() <= 2 && year.len() == 4 => {
-                Some((a.parse().ok()?, b.parse().ok()?))
-            }
-            _ => None,
-        }
+        })
     }
 }
 

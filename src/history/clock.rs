@@ -277,8 +277,8 @@ mod tests {
         assert_eq!(day("3/11/2026 9:30", first).as_deref(), Some("2026-11-03"));
         assert_eq!(day("3-11-2026 9:30", second).as_deref(), Some("2026-03-11"));
         assert_eq!(day("16/11/2026 9:30", second), None);
-        assert_eq!(DateOrder::found_in("16/11/2026 9:30"), Some(first));
-        assert_eq!(DateOrder::found_in("11-16-2026"), Some(second));
+        assert_eq!(DateOrder::found_in("16/11/2026 9:30"), Some(Some(first)));
+        assert_eq!(DateOrder::found_in("11-16-2026"), Some(Some(second)));
         for unclear in [
             "3/11/2026",
             "2026-11-16 9:30",
@@ -286,7 +286,7 @@ mod tests {
             "40/40/2026",
             "",
         ] {
-            assert_eq!(DateOrder::found_in(unclear), None, "{unclear}");
+            assert_eq!(DateOrder::found_in(unclear).flatten(), None, "{unclear}");
         }
         assert!(
             Moment::is_date("11/16/2026") && Moment::is_date("9:30 am") && !Moment::is_date("noon")

@@ -57,25 +57,18 @@ impl EmpiricalLaw {
 
     /// Runs of neighbouring steps with the same law, with its distinct contexts and their probabilities.
     pub fn segments(&self, log: &LabeledLog) -> Vec<LawSegment> {
-        let mut segments: Vec<LawSegment> = Vec::new();
-        let mut last = None;
-        for (step, &group) in (1..).zip(&self.group_of_step) {
-            match segments.last_mut() {
-                Some(segment) if last == Some(group) => {
-                    segment.steps = *segment.steps.start()..=step;
-                }
-                _ => {
-                    let (values, weights) = distinct(log, &self.groups[group]);
-                    segments.push(LawSegment {
-                        steps: step..=step,
-                        values,
-                        weights,
-                    });
-                }
+        let mut end = 0;
+        let runs = self.group_of_step.chunk_by(|group, next| group == next);
+        let segment = |run: &[usize]| {
+            let (values, weights) = distinct(log, &self.groups[run[0]]);
+            end += run.len();
+            LawSegment {
+                steps: end - run.len() + 1..=end,
+                values,
+                weights,
             }
-            last = Some(group);
-        }
-        segments
+        };
+        runs.map(segment).collect()
     }
 }
 

@@ -2,17 +2,17 @@
 
 pub mod coverage;
 pub mod estimation;
-pub mod finding;
+mod finding;
 pub mod html;
 pub mod live;
 pub mod overview;
 pub mod own_data;
 pub mod plot;
-pub mod png;
+pub(crate) mod png;
 pub mod style;
 pub mod table;
 pub mod verdict;
-pub mod warnings;
+mod warnings;
 
 use crate::error::OutputError;
 use crate::results::ResultsFolder;

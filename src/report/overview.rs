@@ -68,8 +68,8 @@ pub fn setting<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> String {
 /// Colour and dash of every policy, the same in all charts of a sweep.
 pub fn policy_styles(overview: &Overview) -> Vec<(&str, (usize, usize))> {
     let policies = distinct(overview.rows.iter().map(|row| row.result.policy.as_str()));
-    let looks = styles(policies.iter().copied());
-    policies.into_iter().zip(looks).collect()
+    let found = styles(policies.iter().copied());
+    policies.into_iter().zip(found).collect()
 }
 
 /// Writes `overview.csv` and the picture of a sweep whose points have these runs.
@@ -110,7 +110,7 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
     let (low, high) = extremes(&at);
     let key = overview.keys.get(along).cloned().unwrap_or_default();
     let x = x_axis(&key, numbers.as_deref(), &places);
-    let looks = policy_styles(overview);
+    let styles = policy_styles(overview);
     let others = other_keys(overview, along);
     let mut charts: Vec<Chart> = Vec::new();
     for panel in panels(overview, &others) {
@@ -135,9 +135,8 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
             match chart.series.iter_mut().find(|s| s.name == policy) {
                 Some(series) => series.points.extend(points),
                 None => {
-                    let look = looks.iter().find(|(name, _)| *name == policy);
-                    let (colour, dash) = look.map(|look| look.1).unwrap_or_default();
-                    let series = Series::new(policy, points).with_style(colour, dash);
+                    let mut series = Series::new(policy, points);
+                    series.style = styles.iter().find(|s| s.0 == policy).map(|s| s.1);
                     chart.series.push(series);
                 }
             }

@@ -82,18 +82,17 @@ impl Encoding {
     pub fn range(&self) -> FeatureRange {
         let mut sizes = vec![1.0; usize::from(self.constant)];
         for column in &self.columns {
-            match column {
-                Column::Number {
-                    mean,
-                    deviation,
-                    low,
-                    high,
-                    ..
-                } => {
-                    sizes.push((low - mean).abs().max((high - mean).abs()) / deviation);
-                    sizes.extend(vec![1.0; column.width() - 1]);
-                }
-                Column::Category { .. } => sizes.extend(vec![1.0; column.width()]),
+            let first = sizes.len();
+            sizes.extend(vec![1.0; column.width()]);
+            if let Column::Number {
+                mean,
+                deviation,
+                low,
+                high,
+                ..
+            } = column
+            {
+                sizes[first] = (low - mean).abs().max((high - mean).abs()) / deviation;
             }
         }
         FeatureRange::of_sizes(sizes)

@@ -28,13 +28,6 @@ pub struct Decision {
     pub dropped: Vec<(String, String)>,
 }
 
-/// The kind of a column.
-enum Kind {
-    Number,
-    Category,
-    Useless(String),
-}
-
 /// Columns of numbers with a few texts, which must be mistakes.
 pub fn with_stray_texts(survey: &Survey, layout: &Layout, spec: &ImportSpec) -> Vec<usize> {
     let columns = survey.columns.iter().enumerate();
@@ -53,23 +46,29 @@ pub fn decide(
     spec: &ImportSpec,
     survey: &Survey,
 ) -> Result<Decision, InputError> {
-    if spec.kind == OfferKind::Auction {
-        return private_value(file, layout, survey);
-    }
+    let is_auction = spec.kind == OfferKind::Auction;
     let mut decision = Decision {
         encoding: Encoding {
-            constant: true,
+            constant: !is_auction,
             columns: Vec::new(),
         },
         places: Vec::new(),
         dropped: unnamed(layout),
     };
     for (place, ((_, name), column)) in layout.features.iter().zip(&survey.columns).enumerate() {
-        let asked = spec.features.is_some() || spec.categories.contains(name);
-        let encoded = match kind_of(column, spec.categories.contains(name), asked) {
-            Kind::Number => number(name, column, survey.arrivals),
-            Kind::Category => category(name, column),
-            Kind::Useless(reason) => {
+        let forced = spec.categories.contains(name);
+        let asked = spec.features.is_some() || forced;
+        let encoded = match is_auction {
+            // The context of an auction is the private value, in the unit of the bids.
+            true => Ok(number(name, column, (0.0, 1.0), Missing::Refused)),
+            false => encoding_of(name, column, survey.arrivals, forced, asked),
+        };
+        match encoded {
+            Ok(column) => {
+                decision.encoding.columns.push(column);
+                decision.places.push(place);
+            }
+            Err(reason) => {
                 let many = column.levels.as_ref().is_none_or(|l| l.len() > LEVEL_LIMIT);
                 if asked && many {
                     let accepted =
@@ -78,11 +77,8 @@ pub fn decide(
                     return Err(file.whole_file(message));
                 }
                 decision.dropped.push((name.clone(), reason));
-                continue;
             }
-        };
-        decision.encoding.columns.push(encoded);
-        decision.places.push(place);
+        }
     }
     Ok(decision)
 }
@@ -93,54 +89,71 @@ fn unnamed(layout: &Layout) -> Vec<(String, String)> {
     layout.unnamed.iter().map(named).collect()
 }
 
-fn kind_of(column: &ColumnSurvey, forced: bool, asked: bool) -> Kind {
-    let cells = column.texts + column.numbers.count;
+/// The encoding of a column, or why it is useless.
+fn encoding_of(
+    name: &str,
+    column: &ColumnSurvey,
+    arrivals: u64,
+    forced: bool,
+    asked: bool,
+) -> Result<Column, String> {
+    let numbers = column.numbers.count;
+    let cells = column.texts + numbers;
     if cells == 0 {
-        return Kind::Useless("nothing but empty cells".into());
+        return Err("nothing but empty cells".into());
     }
     let levels = column.levels.as_ref().map(std::collections::HashSet::len);
     let is_number = column.texts == 0 && !forced;
-    if levels == Some(1) || (is_number && column.range.0 == column.range.1) {
-        return match column.missing {
-            0 => Kind::Useless("the same in every row".into()),
-            // Only whether it is missing varies.
-            _ => Kind::Category,
-        };
+    let is_constant = levels == Some(1) || (is_number && column.range.0 == column.range.1);
+    if is_constant && column.missing == 0 {
+        return Err("the same in every row".into());
+    }
+    if is_constant {
+        // Only whether it is missing varies.
+        return Ok(category(name, column));
     }
     if is_number {
-        return match column.running && !asked && cells > 10 {
-            true => Kind::Useless("a number that rises from row to row".into()),
-            false => Kind::Number,
-        };
-    }
-    if column.dates && column.numbers.count == 0 && !asked {
-        return Kind::Useless("dates".into());
-    }
-    match (levels, &column.first_text) {
-        (Some(levels), _) if levels <= LEVEL_LIMIT => Kind::Category,
-        (_, Some((_, text))) if column.numbers.count > 0 && !forced => Kind::Useless(format!(
-            "{} numbers and {} texts such as `{text}`",
-            count(column.numbers.count),
-            count(column.texts)
-        )),
-        (Some(levels), _) => Kind::Useless(format!("{levels} different texts")),
-        (None, _) => Kind::Useless("more than 1000 different texts".into()),
-    }
-}
-
-fn number(name: &str, column: &ColumnSurvey, arrivals: u64) -> Column {
-    let often = column.missing as f64 > MISSING_SHARE * arrivals as f64;
-    Column::Number {
-        column: name.into(),
-        mean: column.numbers.mean,
-        deviation: column.numbers.deviation(),
-        low: column.range.0,
-        high: column.range.1,
-        missing: if often {
+        if column.running && !asked && cells > 10 {
+            return Err("a number that rises from row to row".into());
+        }
+        let often = column.missing as f64 > MISSING_SHARE * arrivals as f64;
+        let missing = if often {
             Missing::Indicator
         } else {
             Missing::Mean
-        },
+        };
+        let scale = (column.numbers.mean, column.numbers.deviation());
+        return Ok(number(name, column, scale, missing));
+    }
+    if column.dates && numbers == 0 && !asked {
+        return Err("dates".into());
+    }
+    match (levels, &column.first_text) {
+        (Some(levels), _) if levels <= LEVEL_LIMIT => Ok(category(name, column)),
+        (_, Some(text)) if numbers > 0 && !forced => {
+            let (numbers, texts) = (count(numbers), count(column.texts));
+            Err(format!(
+                "{numbers} numbers and {texts} texts such as `{text}`"
+            ))
+        }
+        (Some(levels), _) => Err(format!("{levels} different texts")),
+        (None, _) => Err("more than 1000 different texts".into()),
+    }
+}
+
+fn number(
+    name: &str,
+    column: &ColumnSurvey,
+    (mean, deviation): (f64, f64),
+    missing: Missing,
+) -> Column {
+    Column::Number {
+        column: name.into(),
+        mean,
+        deviation,
+        low: column.range.0,
+        high: column.range.1,
+        missing,
     }
 }
 
@@ -166,30 +179,4 @@ pub fn the_feature<'l>(file: &RawFile, layout: &'l Layout) -> Result<&'l String,
             others.len()
         ))),
     }
-}
-
-/// The context of an auction is the private value, in the unit of the bids.
-fn private_value(file: &RawFile, layout: &Layout, survey: &Survey) -> Result<Decision, InputError> {
-    let name = the_feature(file, layout)?;
-    let column = &survey.columns[0];
-    if let Some((line, text)) = &column.first_text {
-        let message =
-            format!("column `{name}`: found `{text}`; accepted: the value of winning, a number");
-        return Err(file.at(*line, message));
-    }
-    Ok(Decision {
-        encoding: Encoding {
-            constant: false,
-            columns: vec![Column::Number {
-                column: name.clone(),
-                mean: 0.0,
-                deviation: 1.0,
-                low: column.range.0,
-                high: column.range.1,
-                missing: Missing::Refused,
-            }],
-        },
-        places: vec![0],
-        dropped: unnamed(layout),
-    })
 }

@@ -110,10 +110,10 @@ impl Import {
             rules.numbers = stray;
             survey = Survey::of(&file, &layout, &rules)?;
         }
-        if let (Some((line, message)), false) = (survey.wrong.first.first(), spec.drop_wrong) {
+        if let (Some((line, message)), false) = (survey.first_wrong.first(), spec.drop_wrong) {
             return Err(ImportError::WrongRows {
                 first: file.at(*line, message.clone()),
-                rows: survey.wrong.count,
+                rows: survey.wrong,
             });
         }
         if survey.arrivals == 0 {
@@ -174,8 +174,8 @@ impl Import {
             rows: survey.rows,
             separator: self.file.separator(),
             header: self.file.has_header(),
-            dropped_rows: survey.wrong.count,
-            dropped_lines: survey.wrong.first.clone(),
+            dropped_rows: survey.wrong,
+            dropped_lines: survey.first_wrong.clone(),
             dropped_columns: self.dropped.clone(),
             features: self.task.encoding.names(),
             episodes,

@@ -127,8 +127,8 @@ impl Layout {
         let mut order = None;
         file.each(|line, record| {
             let cell = record.map_or("", |record| record[self.step].trim());
-            if order.is_none() && DateOrder::is_needed(cell) {
-                order = DateOrder::found_in(cell);
+            if let (None, Some(found)) = (order, DateOrder::found_in(cell)) {
+                order = found;
                 unclear.get_or_insert_with(|| (line, cell.to_string()));
             }
             Ok(())

@@ -10,6 +10,8 @@ use crate::error::InputError;
 /// Separators in the order of preference.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
+const NOT_UTF8: &str = "found bytes that are not UTF-8; accepted: UTF-8 (`iconv -f LATIN1 -t UTF-8` converts most files)";
+
 /// Bytes that the format is detected from.
 const HEAD: u64 = 1 << 16;
 
@@ -165,12 +167,7 @@ impl RawFile {
                     }
                 }
                 Err(error) => match error.kind() {
-                    csv::ErrorKind::Utf8 { .. } => {
-                        take(
-                            line,
-                            Err("found bytes that are not UTF-8; accepted: UTF-8 (`iconv -f LATIN1 -t UTF-8` converts most files)".into()),
-                        )?;
-                    }
+                    csv::ErrorKind::Utf8 { .. } => take(line, Err(NOT_UTF8.into()))?,
                     _ => return Err(self.at(line, error.to_string())),
                 },
             }

@@ -1,16 +1,16 @@
 //! The first pass over a raw file: statistics of its columns, its episodes and actions. Memory grows with episodes and
 //! levels, not with rows.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use csv::StringRecord;
 
-use super::row::{Layout, RawArrival, Row, When};
+use super::row::{Layout, Row, When};
 use super::rules::Rules;
 use super::source::RawFile;
-use super::spec::OfferKind;
 use crate::error::InputError;
 use crate::history::clock::Moment;
+use crate::history::log::EpisodeNumbers;
 use crate::history::raw::Raw;
 
 /// The most distinct texts of a column that are kept; a column with more is no category.
@@ -58,8 +58,8 @@ pub struct ColumnSurvey {
     pub range: (f64, f64),
     /// Number of cells that are not numbers.
     pub texts: u64,
-    /// The first of them: line and text.
-    pub first_text: Option<(u64, String)>,
+    /// The first of them.
+    pub first_text: Option<String>,
     /// The distinct cells; `None` if there are too many.
     pub levels: Option<HashSet<String>>,
     /// Whether cells are whole numbers that rise from row to row.
@@ -86,7 +86,7 @@ impl Default for ColumnSurvey {
 }
 
 impl ColumnSurvey {
-    fn add(&mut self, line: u64, cell: Raw, number: impl Fn(&str) -> Option<f64>) {
+    fn add(&mut self, cell: Raw, number: impl Fn(&str) -> Option<f64>) {
         let Raw::Text(text) = cell else {
             self.missing += 1;
             return;
@@ -102,9 +102,7 @@ impl ColumnSurvey {
                 self.texts += 1;
                 self.running = false;
                 self.dates &= Moment::is_date(text);
-                if self.first_text.is_none() {
-                    self.first_text = Some((line, text.to_string()));
-                }
+                self.first_text.get_or_insert_with(|| text.to_string());
             }
         }
         if let Some(levels) = &mut self.levels {
@@ -166,37 +164,21 @@ impl EpisodeSurvey {
 
 const ANOTHER_DAY: &str = "found times a day or more apart in one episode; accepted: episodes of less than 24 hours, or a column of steps";
 
-/// Rows that cannot be used.
-#[derive(Debug, Clone, Default)]
-pub struct WrongRows {
-    /// Their number.
-    pub count: u64,
-    /// The first of them: line and message.
-    pub first: Vec<(u64, String)>,
-}
-
-impl WrongRows {
-    fn add(&mut self, line: u64, message: String) {
-        self.count += 1;
-        if self.first.len() < WRONG_KEPT {
-            self.first.push((line, message));
-        }
-    }
-}
-
 /// The results of the first pass.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// Rows, wrong ones included.
     pub rows: u64,
-    /// Rows that cannot be used.
-    pub wrong: WrongRows,
+    /// Number of rows that cannot be used.
+    pub wrong: u64,
+    /// The first of them: line and message.
+    pub first_wrong: Vec<(u64, String)>,
     /// Rows with an arrival.
     pub arrivals: u64,
     /// One per column of the layout's features.
     pub columns: Vec<ColumnSurvey>,
-    /// Episode numbers by label, in the order of appearance.
-    pub episode_numbers: HashMap<String, u32>,
+    /// Numbers of the episodes.
+    pub numbers: EpisodeNumbers,
     /// The episodes.
     pub episodes: Vec<EpisodeSurvey>,
     /// Bits of the values offered; these are positive, so the order is that of the values.
@@ -216,32 +198,30 @@ impl Survey {
             columns: vec![ColumnSurvey::default(); layout.features.len()],
             ..Self::default()
         };
-        let mut last = (String::new(), 0);
         file.each(|line, record| {
             survey.rows += 1;
             let taken = record.and_then(|record| {
                 let row = layout.read(file, record)?;
                 rules.check(layout, record, &row)?;
-                survey.take(line, layout, record, &row, &mut last)
+                survey.take(layout, record, &row)
             });
             if let Err(message) = taken {
-                survey.wrong.add(line, message);
+                survey.wrong += 1;
+                if survey.first_wrong.len() < WRONG_KEPT {
+                    survey.first_wrong.push((line, message));
+                }
             }
             Ok(())
         })?;
         Ok(survey)
     }
 
-    fn take(
-        &mut self,
-        line: u64,
-        layout: &Layout,
-        record: &StringRecord,
-        row: &Row,
-        last: &mut (String, u32),
-    ) -> Result<(), String> {
-        let number = self.episode_number(&row.episode, last);
-        let episode = &mut self.episodes[number as usize];
+    fn take(&mut self, layout: &Layout, record: &StringRecord, row: &Row) -> Result<(), String> {
+        let number = self.numbers.number(&row.episode);
+        if number == self.episodes.len() {
+            self.episodes.push(EpisodeSurvey::default());
+        }
+        let episode = &mut self.episodes[number];
         episode.check_budget(row)?;
         if let Some(When::Moment(moment)) = row.when {
             episode.widen(moment)?;
@@ -256,44 +236,19 @@ impl Survey {
             return Ok(());
         };
         self.arrivals += 1;
-        self.take_offer(number, arrival, layout.kind());
+        if let Some(value) = arrival.offer {
+            self.offers.add(value);
+            if self.actions.len() < ACTIONS_KEPT {
+                self.actions.insert(value.to_bits());
+            }
+            if arrival.accepted {
+                episode.spent += layout.kind().cost(value);
+            }
+        }
         for (i, column) in self.columns.iter_mut().enumerate() {
             let cell = layout.feature_cell(record, i);
-            column.add(line, cell, |text| layout.number(text));
+            column.add(cell, |text| layout.number(text));
         }
         Ok(())
-    }
-
-    fn take_offer(&mut self, episode: u32, arrival: RawArrival, kind: OfferKind) {
-        let Some(value) = arrival.offer else {
-            return;
-        };
-        self.offers.add(value);
-        if self.actions.len() < ACTIONS_KEPT {
-            self.actions.insert(value.to_bits());
-        }
-        if arrival.accepted {
-            self.episodes[episode as usize].spent += kind.cost(value);
-        }
-    }
-
-    fn episode_number(&mut self, label: &str, last: &mut (String, u32)) -> u32 {
-        // Rows of an episode are usually adjacent.
-        if last.0 == label && !self.episodes.is_empty() {
-            return last.1;
-        }
-        let number = match self.episode_numbers.get(label) {
-            Some(number) => *number,
-            None => {
-                let number = self.episodes.len() as u32;
-                self.episode_numbers.insert(label.to_string(), number);
-                self.episodes.push(EpisodeSurvey::default());
-                number
-            }
-        };
-        last.0.clear();
-        last.0.push_str(label);
-        last.1 = number;
-        number
     }
 }

@@ -17,8 +17,8 @@ const PIECE: usize = 1 << 18;
 const WATCHED: u64 = 1 << 29;
 
 /// Counts of what was written.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Counts {
+#[derive(Default)]
+pub(super) struct Counts {
     /// Arrivals at each step.
     pub arrivals: Vec<u64>,
     /// Offers and acceptances of each action.
@@ -62,7 +62,7 @@ impl Import {
             let Ok(step) = self.rules.check(&self.layout, record, &row) else {
                 return Ok(());
             };
-            let number = self.survey.episode_numbers[row.episode.as_ref()] as usize;
+            let number = self.survey.numbers.known(&row.episode);
             if self.survey.episodes[number].check(&row).is_err() || failed.is_some() {
                 return Ok(());
             }

@@ -1,11 +1,13 @@
 //! The labeled log of real episodes: arrivals, offers and outcomes.
 
+mod numbers;
 mod read;
 mod write;
 
 use crate::learner::Labeled;
 use crate::task::{Context, EpisodeContexts, Task};
 
+pub(super) use numbers::EpisodeNumbers;
 pub use read::{FeatureColumns, LogForm};
 pub(super) use write::{LogRow, LogWriter};
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use csv::{Position, ReaderBuilder, StringRecord};
 
-use super::{LabeledLog, LogArrival, LogEpisode};
+use super::{EpisodeNumbers, LabeledLog, LogArrival, LogEpisode};
 use crate::error::InputError;
 use crate::history::encoding::RESERVED;
 use crate::history::raw;
@@ -73,11 +73,7 @@ impl LabeledLog {
             .flexible(true)
             .buffer_capacity(1 << 18)
             .from_reader(source);
-        let at = |line: u64, message: String| InputError::At {
-            file: file.to_path_buf(),
-            line: line as usize,
-            message,
-        };
+        let at = |line, message| error_at(file, line, message);
         let mut header = csv.headers().map_err(|e| at(1, e.to_string()))?.clone();
         header.trim();
         let columns = LogColumns::find(file, &header, &form.features)?;
@@ -115,6 +111,14 @@ impl LabeledLog {
     }
 }
 
+fn error_at(file: &Path, line: u64, message: String) -> InputError {
+    InputError::At {
+        file: file.to_path_buf(),
+        line: line as usize,
+        message,
+    }
+}
+
 fn known_actions(form: &LogForm) -> HashMap<u64, u32> {
     let values = form.actions.unwrap_or_default().iter();
     values
@@ -129,11 +133,7 @@ impl LogColumns {
         header: &StringRecord,
         features: &FeatureColumns,
     ) -> Result<Self, InputError> {
-        let at = |message: String| InputError::At {
-            file: file.to_path_buf(),
-            line: 1,
-            message,
-        };
+        let at = |message: String| error_at(file, 1, message);
         let optional = |name: &str| {
             let mut places = (0..header.len()).filter(|&i| &header[i] == name);
             match (places.next(), places.next()) {
@@ -179,33 +179,21 @@ impl LogColumns {
 struct LogRows {
     dimension: usize,
     thetas: Vec<f64>,
-    arrivals: Vec<(u32, LogArrival)>,
-    numbers: HashMap<String, u32>,
-    last: Option<u32>,
+    arrivals: Vec<(usize, LogArrival)>,
+    numbers: EpisodeNumbers,
     episodes: Vec<LogEpisode>,
 }
 
 impl LogRows {
-    fn episode(&mut self, label: &str) -> u32 {
-        if let Some(last) = self.last
-            && self.episodes[last as usize].label == label
-        {
-            return last;
+    fn episode(&mut self, label: &str) -> usize {
+        let number = self.numbers.number(label);
+        if number == self.episodes.len() {
+            self.episodes.push(LogEpisode {
+                label: label.to_string(),
+                budget: None,
+                arrivals: 0..0,
+            });
         }
-        let next = self.episodes.len() as u32;
-        let number = match self.numbers.get(label) {
-            Some(number) => *number,
-            None => {
-                self.numbers.insert(label.to_string(), next);
-                self.episodes.push(LogEpisode {
-                    label: label.to_string(),
-                    budget: None,
-                    arrivals: 0..0,
-                });
-                next
-            }
-        };
-        self.last = Some(number);
         number
     }
 
@@ -222,7 +210,7 @@ impl LogRows {
         let mut start = 0;
         for (number, episode) in self.episodes.iter_mut().enumerate() {
             let rest = &order[start..];
-            let count = rest.partition_point(|i| self.arrivals[*i].0 as usize == number);
+            let count = rest.partition_point(|i| self.arrivals[*i].0 == number);
             episode.arrivals = start..start + count;
             start += count;
         }
@@ -246,11 +234,11 @@ impl LogReader<'_> {
     }
 
     fn at(&self, record: &StringRecord, message: String) -> InputError {
-        InputError::At {
-            file: self.file.to_path_buf(),
-            line: record.position().map_or(0, Position::line) as usize,
+        error_at(
+            self.file,
+            record.position().map_or(0, Position::line),
             message,
-        }
+        )
     }
 
     fn take(&self, record: &StringRecord, rows: &mut LogRows) -> Result<(), InputError> {
@@ -269,7 +257,7 @@ impl LogReader<'_> {
             return Err(self.wrong(record, columns.episode, "the name of an episode"));
         }
         let number = rows.episode(label);
-        self.take_budget(record, &mut rows.episodes[number as usize])?;
+        self.take_budget(record, &mut rows.episodes[number])?;
         if columns.features.iter().all(|&i| cell(i).is_empty()) {
             if !cell(columns.action).is_empty() || cell(columns.accepted) == "1" {
                 let accepted = "features wherever something was offered";

@@ -82,7 +82,7 @@ impl OfferPlan {
             file.task.budget = budget;
         }
         let task = Arc::new(file.check_with(&offers)?);
-        match kind {
+        let (table, beliefs) = match kind {
             PlanKind::Estimates => {
                 let truth = SomeActions {
                     model: fitted.fit.model.clone(),
@@ -99,26 +99,22 @@ impl OfferPlan {
                     cap: None,
                 };
                 let table = backend.solve(&[problem])?.remove(0);
-                Ok(Self {
-                    task,
-                    actions,
-                    table,
-                    beliefs: Beliefs::Estimates(known),
-                })
+                (table, Beliefs::Estimates(known))
             }
             PlanKind::Optimistic => {
                 let mut learner = learner(&task, fitted, &actions)?;
                 learner.prepare();
                 let request = learner.plan_request().expect("the learner plans");
                 let table = backend.plan(&[request])?.tables.remove(0);
-                Ok(Self {
-                    task,
-                    actions,
-                    table,
-                    beliefs: Beliefs::Learner(Box::new(learner)),
-                })
+                (table, Beliefs::Learner(Box::new(learner)))
             }
-        }
+        };
+        Ok(Self {
+            task,
+            actions,
+            table,
+            beliefs,
+        })
     }
 
     fn oracle(&self) -> &dyn Oracle {

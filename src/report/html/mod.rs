@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use page::{Page, escape, filled};
 
 use super::finding::{self, Found};
-use super::plot::{self, AxisSpec, Chart, HeatMap, Point, Series};
+use super::plot::{self, AxisSpec, Chart, HeatMap, Labelled, Point, Series};
 use super::png::Painter;
 use crate::results::{OfferMap, PointResult, PolicyResults, Results, labels};
 
@@ -175,20 +175,18 @@ impl Report {
     }
 
     /// The policies of an instance, with their names for a legend.
-    fn policies<'a>(
-        &'a self,
-        instance: &'a [usize],
-    ) -> impl Iterator<Item = (String, &'a Results, &'a PolicyResults)> {
-        let runs = instance.iter().map(|&i| (i, &self.runs[i]));
-        let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, run, p)));
-        policies.map(|(i, run, p)| (self.short_name(instance, i, p.name()), run, p))
+    fn policies(&self, instance: &[usize]) -> Vec<Labelled<'_>> {
+        let of_run = |&i: &usize| {
+            let name = move |p: &PolicyResults| self.short_name(instance, i, p.name());
+            let run = &self.runs[i];
+            run.policies.iter().map(move |p| (name(p), run, p))
+        };
+        instance.iter().flat_map(of_run).collect()
     }
 
     fn regret(&self, instance: &[usize]) -> Chart {
-        let curves = self
-            .policies(instance)
-            .map(|(label, _, p)| (label, p.name(), &p.cumulative[..]));
-        plot::regret_curves(&self.headline(instance, "regret"), curves)
+        let title = self.headline(instance, "regret");
+        plot::regret_curves(&title, &self.policies(instance))
     }
 
     /// Regret on logarithmic axes, where growth like T^s is a line of slope s. Curves that do not differ significantly
@@ -209,10 +207,8 @@ impl Report {
     /// Reward per episode, if opt is known.
     fn rewards(&self, instance: &[usize]) -> Option<Chart> {
         let known = instance.iter().all(|&i| !self.runs[i].opt.is_empty());
-        let curves = self
-            .policies(instance)
-            .map(|(label, run, p)| (label, p.name(), &p.cumulative[..], &run.opt[..]));
-        known.then(|| plot::rewards(&self.headline(instance, "reward"), curves))
+        let title = self.headline(instance, "reward");
+        known.then(|| plot::rewards(&title, &self.policies(instance)))
     }
 
     /// Runs by instance: those with equal steps, episodes and optima. Regrets of different instances cannot be ranked.
@@ -232,13 +228,10 @@ impl Report {
     }
 
     fn budget_left(&self, instance: &[usize]) -> Option<Chart> {
-        let series: Vec<_> = self
-            .policies(instance)
-            .filter(|(.., p)| !p.left.is_empty())
-            .map(|(label, _, p)| (label, p.name(), &p.left[..]))
-            .collect();
+        let mut policies = self.policies(instance);
+        policies.retain(|(.., p)| !p.left.is_empty());
         let title = self.headline(instance, "budget use, last quarter of the episodes");
-        (!series.is_empty()).then(|| plot::budget_left(&title, &series))
+        (!policies.is_empty()).then(|| plot::budget_left(&title, &policies))
     }
 }
 

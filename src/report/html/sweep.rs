@@ -48,14 +48,12 @@ impl SweepReport {
 
     /// Regret curves, a chart for each point.
     fn curves(&self) -> Vec<Chart> {
-        let looks = policy_styles(&self.overview);
+        let styles = policy_styles(&self.overview);
         let chart = |(name, run): &(String, Results)| {
-            let policies = run.policies.iter();
-            let curves = policies.map(|p| (p.name(), p.name(), &p.cumulative[..]));
-            let mut chart = plot::regret_curves(name, curves);
+            let mut chart = plot::regret_curves(name, &plot::labelled(run));
             for series in &mut chart.series {
-                let look = looks.iter().find(|(name, _)| *name == series.name);
-                series.style = look.map(|look| look.1).or(series.style);
+                let style = styles.iter().find(|(name, _)| *name == series.name);
+                series.style = style.map(|style| style.1).or(series.style);
             }
             chart.y.name = "cumulative regret".into();
             chart
@@ -82,8 +80,8 @@ impl SweepReport {
     /// The page; `pictures` are the names of the files beside it.
     pub fn page(&self, pictures: &[PathBuf]) -> String {
         let (overview, curves) = (charts(&self.title, &self.overview), self.curves());
-        let looks = legend_of(&curves);
-        let look = |series: &Series| {
+        let styles = legend_of(&curves);
+        let style = |series: &Series| {
             let (colour, dash) = series.style.unwrap_or_default();
             json!({ "name": series.name, "colour": colour, "dash": dash })
         };
@@ -95,7 +93,7 @@ impl SweepReport {
             "reference": self.overview.reference(),
             "setting": setting(self.points.iter().map(|(_, point)| &point.run)),
             "warnings": warnings::of_points(self.points.iter().map(|(name, point)| (name.as_str(), &point.run))),
-            "series": looks.iter().map(look).collect::<Vec<_>>(),
+            "series": styles.iter().map(style).collect::<Vec<_>>(),
             "rows": self.rows(),
             "commands": self.points.iter().take(1).map(|(_, run)| &run.run.command).collect::<Vec<_>>(),
             "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),

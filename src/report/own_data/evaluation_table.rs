@@ -77,22 +77,19 @@ fn verdict(evaluation: &Evaluation) -> String {
 
 fn support(evaluation: &Evaluation, action: &str) -> Table {
     let any_objection = evaluation.actions.iter().any(|a| a.objection.is_some());
-    let mut header = vec![
-        action,
+    let columns = [
         "offers",
         "of plan's",
         "model",
         "doubly robust (95%)",
         "counting",
     ];
-    if any_objection {
-        header.push("");
-    }
-    let mut table = Table::new(header);
+    let header = [action].into_iter().chain(columns);
+    let mut table = Table::new(header.chain(any_objection.then_some("")));
     for a in &evaluation.actions {
         let (robust, half) = (a.robust, 1.96 * a.standard_error);
         let [low, high] = [robust - half, robust + half].map(|x| percent(x.clamp(0.0, 1.0)));
-        let mut row = vec![
+        let row = [
             a.value.to_string(),
             count(a.offers),
             percent(a.plan_share),
@@ -100,11 +97,11 @@ fn support(evaluation: &Evaluation, action: &str) -> Table {
             format!("{} ({low} to {high})", percent(robust)),
             format!("{:.0}", a.effective_offers),
         ];
-        if any_objection {
-            let supported = a.objection.is_none();
-            row.push(if supported { "" } else { "not supported" }.into());
-        }
-        table.push(row);
+        let support = match a.objection {
+            None => "",
+            Some(_) => "not supported",
+        };
+        table.push(row.into_iter().chain(any_objection.then(|| support.into())));
     }
     table
 }

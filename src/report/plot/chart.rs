@@ -11,22 +11,16 @@ const MARKED: usize = 24;
 /// A picture of series over a common x.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// Headline.
-    pub title: String,
-    /// The horizontal axis.
-    pub x: AxisSpec,
-    /// The vertical axis.
-    pub y: AxisSpec,
-    /// The series, in the order of their colours.
-    pub series: Vec<Series>,
+    pub(in crate::report) title: String,
+    pub(in crate::report) x: AxisSpec,
+    pub(in crate::report) y: AxisSpec,
+    pub(in crate::report) series: Vec<Series>,
 }
 
-/// What an axis shows.
+/// The name and the scale of an axis.
 #[derive(Debug, Clone)]
 pub struct AxisSpec {
-    /// Name, with its unit.
     pub name: String,
-    /// Linear or logarithmic.
     pub scale: Scale,
     /// Whether a linear axis must include zero.
     pub from_zero: bool,
@@ -41,7 +35,6 @@ pub struct AxisSpec {
 /// One line of a chart.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Name in the legend.
     pub name: String,
     /// A second, smaller line in the legend.
     pub note: Option<String>,
@@ -54,9 +47,7 @@ pub struct Series {
 /// A point of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Horizontal.
     pub x: f64,
-    /// Vertical.
     pub y: f64,
     /// Lower and upper end of the band there.
     pub band: Option<(f64, f64)>,
@@ -160,12 +151,12 @@ impl Chart {
     }
 
     /// A small picture without a legend, one of several.
-    pub fn small_svg(&self) -> String {
+    pub(in crate::report) fn small_svg(&self) -> String {
         self.drawn(&Frame::small()).close()
     }
 
     /// Smallest and largest value of the vertical axis.
-    pub fn y_range(&self) -> (f64, f64) {
+    pub(in crate::report) fn y_range(&self) -> (f64, f64) {
         let points = self.series.iter().flat_map(|s| &s.points);
         // On a logarithmic axis a band that reaches zero would need infinite room.
         let values = points.flat_map(|p| match self.y.scale {

@@ -18,7 +18,6 @@ const NO_OFFER: &str = "#d9d9d9";
 /// Mean offers of several plans over the same steps and budgets.
 #[derive(Debug, Clone)]
 pub struct HeatMap<'a> {
-    /// Headline.
     pub title: String,
     /// Label of the colour scale.
     pub quantity: String,
@@ -29,7 +28,7 @@ pub struct HeatMap<'a> {
 }
 
 /// The mean of the offers that are made; `None` if none is.
-pub fn mean_offer(offer: &Offer) -> Option<f64> {
+fn mean_offer(offer: &Offer) -> Option<f64> {
     (offer.share > 1e-12).then(|| offer.mean_action / offer.share)
 }
 

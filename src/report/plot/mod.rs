@@ -4,21 +4,22 @@ mod axis;
 mod chart;
 mod frame;
 mod heat;
-pub mod ramp;
+pub(super) mod ramp;
 mod styles;
 mod svg;
 
-pub use axis::Scale;
-pub use chart::{AxisSpec, Chart, Point, Series};
-pub use heat::{HeatMap, mean_offer};
-pub use styles::{OPT, curve_styles, styles};
-
-pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH};
+pub(super) use axis::Scale;
+pub use chart::Chart;
+pub(super) use chart::{AxisSpec, Point, Series};
+pub(super) use frame::{COLOURS, DASHES, NAME_LENGTH};
+pub(super) use heat::HeatMap;
+use styles::OPT;
+pub(super) use styles::{curve_styles, styles};
 use svg::Svg;
-pub(crate) use svg::shorten;
+pub(super) use svg::shorten;
 
 use super::style::fixed;
-use crate::results::Results;
+use crate::results::{PolicyResults, Results};
 use crate::statistics::MeanAndError;
 
 /// The most points drawn per curve.
@@ -27,6 +28,15 @@ const POINTS: usize = 800;
 /// Name of the vertical axis of a regret chart.
 const REGRET: &str = "cumulative regret (mean, band of 3 standard errors)";
 
+/// A policy of a run, with its label in the legend.
+pub(super) type Labelled<'a> = (String, &'a Results, &'a PolicyResults);
+
+/// The policies of a run, labelled by name.
+pub(super) fn labelled(run: &Results) -> Vec<Labelled<'_>> {
+    let policies = run.policies.iter();
+    policies.map(|p| (p.name().into(), run, p)).collect()
+}
+
 /// `regret.svg`: mean cumulative regret per policy with its band.
 pub fn regret(results: &Results) -> Chart {
     let (name, run) = (&results.study.name, &results.run);
@@ -34,11 +44,7 @@ pub fn regret(results: &Results) -> Chart {
         "{name}: T = {}, H = {}, {} replications",
         run.episodes, run.horizon, run.replications
     );
-    let policies = results.policies.iter();
-    regret_curves(
-        &title,
-        policies.map(|p| (p.name(), p.name(), &p.cumulative[..])),
-    )
+    regret_curves(&title, &labelled(results))
 }
 
 /// The chart with the policy names of the paper's figure.
@@ -56,52 +62,53 @@ pub fn with_paper_names(mut chart: Chart) -> Chart {
     chart
 }
 
-/// Mean cumulative regret with its band. Each policy is given as label, name and curve.
-pub fn regret_curves<'a>(
-    title: &str,
-    policies: impl Iterator<Item = (impl Into<String>, &'a str, &'a [MeanAndError])>,
-) -> Chart {
-    let (mut names, mut series) = (Vec::new(), Vec::new());
-    for (label, policy, cumulative) in policies {
-        let last = cumulative.last().map_or(0.0, |p| p.mean);
+/// Mean cumulative regret with its band.
+pub(super) fn regret_curves(title: &str, policies: &[Labelled]) -> Chart {
+    let series = by_policy(policies, |_, policy| {
+        let last = policy.cumulative.last().map_or(0.0, |p| p.mean);
         let note = format!("final {}", fixed(last, 1));
-        names.push(policy);
-        series.push(Series::new(label, curve(cumulative)).with_note(note));
-    }
+        (curve(&policy.cumulative), Some(note))
+    });
     Chart {
         title: title.into(),
         x: AxisSpec::whole("episode"),
         y: AxisSpec::linear(REGRET),
-        series: by_policy(series, &names),
+        series,
     }
 }
 
-/// Colours and dashes by policy, in the order of `names`.
-fn by_policy(series: Vec<Series>, names: &[&str]) -> Vec<Series> {
-    let styled = series.into_iter().zip(curve_styles(names));
-    styled
-        .map(|(series, (colour, dash))| series.with_style(colour, dash))
-        .collect()
-}
-
-/// Mean reward per episode in blocks of episodes, beside opt.
-pub fn rewards<'a>(
-    title: &str,
-    policies: impl Iterator<Item = (String, &'a str, &'a [MeanAndError], &'a [f64])>,
-) -> Chart {
-    let (mut names, mut series, mut opt) = (Vec::new(), Vec::new(), Vec::new());
-    for (label, policy, cumulative, optima) in policies {
-        let blocks = reward_blocks(cumulative, optima);
-        if opt.is_empty() {
-            let points = blocks.iter().map(|b| Point::new(b.episode, b.opt));
-            opt.extend(points);
+/// A series per policy in the policy's style; `curve` gives its points and note.
+fn by_policy(
+    policies: &[Labelled],
+    curve: impl Fn(&Results, &PolicyResults) -> (Vec<Point>, Option<String>),
+) -> Vec<Series> {
+    let names: Vec<&str> = policies.iter().map(|(.., p)| p.name()).collect();
+    let styled = policies.iter().zip(curve_styles(&names));
+    let series = styled.map(|((label, run, policy), style)| {
+        let (points, note) = curve(run, policy);
+        Series {
+            name: label.clone(),
+            note,
+            points,
+            style: Some(style),
         }
-        names.push(policy);
-        let points = blocks.iter().map(|b| Point::new(b.episode, b.reward));
-        series.push(Series::new(label, points.collect()));
-    }
-    let mut series = by_policy(series, &names);
-    series.push(Series::new("opt", opt).with_style(OPT.0, OPT.1));
+    });
+    series.collect()
+}
+
+/// Mean reward per episode in blocks of episodes, and opt.
+pub(super) fn rewards(title: &str, policies: &[Labelled]) -> Chart {
+    let points = |run: &Results, policy: &PolicyResults, value: fn(&RewardBlock) -> f64| {
+        let blocks = reward_blocks(&policy.cumulative, &run.opt);
+        let points = blocks.iter().map(|b| Point::new(b.episode, value(b)));
+        points.collect::<Vec<_>>()
+    };
+    let mut series = by_policy(policies, |run, policy| {
+        (points(run, policy, |block| block.reward), None)
+    });
+    let opt = policies.first();
+    let opt = opt.map(|(_, run, policy)| points(run, policy, |block| block.opt));
+    series.push(Series::new("opt", opt.unwrap_or_default()).with_style(OPT.0, OPT.1));
     Chart {
         title: title.into(),
         x: AxisSpec::whole("episode"),
@@ -111,18 +118,15 @@ pub fn rewards<'a>(
 }
 
 /// Means over a block of episodes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RewardBlock {
+pub(super) struct RewardBlock {
     /// The last episode.
     pub episode: f64,
-    /// Mean reward per episode, over replications.
     pub reward: f64,
-    /// Mean of opt_t.
     pub opt: f64,
 }
 
 /// At most 40 blocks; the last one takes the remainder. An episode's reward is opt_t minus the increase of the regret.
-pub fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBlock> {
+pub(super) fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBlock> {
     let size = opt.len().div_ceil(40).max(1);
     let count = opt.len() / size;
     let block = |i: usize| {
@@ -151,27 +155,26 @@ pub fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBloc
     (0..count).map(block).collect()
 }
 
-/// Budget left by step, the end of the episode last. Each policy is given as label, name and budgets.
-pub fn budget_left(title: &str, policies: &[(String, &str, &[MeanAndError])]) -> Chart {
-    let series = policies.iter().map(|(label, _, left)| {
-        let points = (1..).zip(*left).map(|(h, left)| {
+/// Budget left by step, the end of the episode last.
+pub(super) fn budget_left(title: &str, policies: &[Labelled]) -> Chart {
+    let series = by_policy(policies, |_, policy| {
+        let points = (1..).zip(&policy.left).map(|(h, left)| {
             let lower = left.lower().max(0.0);
             Point::new(f64::from(h), left.mean).with_band(lower, left.upper())
         });
-        let end = left.last().map_or(0.0, |end| end.mean);
-        Series::new(label, points.collect()).with_note(format!("{end:.2} left at the end"))
+        let end = policy.left.last().map_or(0.0, |end| end.mean);
+        (points.collect(), Some(format!("{end:.2} left at the end")))
     });
-    let names: Vec<&str> = policies.iter().map(|(_, policy, _)| *policy).collect();
     Chart {
         title: title.into(),
         x: AxisSpec::whole("step (the last point is the end of the episode)"),
         y: AxisSpec::linear("budget left at the start of the step (units)"),
-        series: by_policy(series.collect(), &names),
+        series,
     }
 }
 
 /// Small charts in rows of three with one legend below.
-pub fn small_multiples(title: &str, charts: &[Chart]) -> String {
+pub(super) fn small_multiples(title: &str, charts: &[Chart]) -> String {
     let columns = charts.len().clamp(1, 3);
     let (width, height) = frame::SMALL;
     let rows = charts.len().div_ceil(columns);
@@ -200,7 +203,7 @@ pub fn small_multiples(title: &str, charts: &[Chart]) -> String {
 }
 
 /// The first series of each name.
-pub fn legend_of(charts: &[Chart]) -> Vec<Series> {
+pub(super) fn legend_of(charts: &[Chart]) -> Vec<Series> {
     let mut names: Vec<Series> = Vec::new();
     for series in charts.iter().flat_map(|chart| &chart.series) {
         if names.iter().all(|known| known.name != series.name) {
@@ -221,7 +224,7 @@ pub fn side_by_side(charts: &[Chart]) -> String {
 }
 
 /// A mean with its band as a point.
-pub fn banded(x: f64, value: &MeanAndError) -> Point {
+pub(super) fn banded(x: f64, value: &MeanAndError) -> Point {
     Point::new(x, value.mean).with_band(value.lower(), value.upper())
 }
 
