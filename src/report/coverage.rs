@@ -48,10 +48,7 @@ pub fn coverage_chart(title: &str, delta: f64, rows: &[CoverageRow]) -> Chart {
     series.push(level.with_note(note).with_style(6, 2));
     Chart {
         title: title.into(),
-        x: AxisSpec {
-            whole: true,
-            ..AxisSpec::log("observations")
-        },
+        x: AxisSpec::log_whole("observations"),
         y: AxisSpec {
             from_zero: false,
             ..AxisSpec::linear("share inside the bounds")
@@ -68,10 +65,7 @@ pub fn width_chart(title: &str, rows: &[CoverageRow]) -> Chart {
     ];
     Chart {
         title: title.into(),
-        x: AxisSpec {
-            whole: true,
-            ..AxisSpec::log("observations")
-        },
+        x: AxisSpec::log_whole("observations"),
         y: AxisSpec::log("conversion probability"),
         series: by_curve(rows, curves),
     }

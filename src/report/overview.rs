@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::plot::{AxisSpec, Chart, Scale, Series, banded, small_multiples, styles};
 use super::style::{Style, Table, counted, decimals, fixed};
 use super::table::{ERRORS, RegretColumns, share};
-use super::{warnings, write_picture};
+use super::{distinct, extremes, warnings, write_picture};
 use crate::error::OutputError;
 use crate::results::{Overview, OverviewRow, ResultsFolder, Run, SweepIndex};
 
@@ -107,7 +107,7 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
     let numbers: Option<Vec<f64>> = places.iter().map(|value| number(value)).collect();
     let ordinal = || (1..=places.len()).map(|place| place as f64).collect();
     let at: Vec<f64> = numbers.clone().unwrap_or_else(ordinal);
-    let (low, high) = extremes(&at);
+    let (low, high) = extremes(at.iter().copied());
     let key = overview.keys.get(along).cloned().unwrap_or_default();
     let x = x_axis(&key, numbers.as_deref(), &places);
     let styles = policy_styles(overview);
@@ -203,13 +203,6 @@ fn axis_key(overview: &Overview) -> usize {
     keys.rev().max_by_key(|key| values(*key).len()).unwrap_or(0)
 }
 
-fn extremes(numbers: &[f64]) -> (f64, f64) {
-    let ends = (f64::INFINITY, f64::NEG_INFINITY);
-    numbers
-        .iter()
-        .fold(ends, |(low, high), x| (low.min(*x), high.max(*x)))
-}
-
 /// A swept value as a finite number.
 fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|x: &f64| x.is_finite())
@@ -224,7 +217,7 @@ fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisSpec {
             ..AxisSpec::whole(key)
         };
     };
-    let (low, high) = extremes(numbers);
+    let (low, high) = extremes(numbers.iter().copied());
     let log = low > 0.0 && high >= LOG_RATIO * low;
     let mut ticks: Vec<(f64, String)> = numbers.iter().copied().zip(places.to_vec()).collect();
     ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -246,15 +239,4 @@ fn named_values(overview: &Overview, keys: &[usize], values: &[&str]) -> String 
         format!("{} = {value}", key.rsplit('.').next().unwrap_or(key))
     });
     named.collect::<Vec<_>>().join(", ")
-}
-
-/// Each value once, in the order of first appearance.
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut list = Vec::new();
-    for value in values {
-        if !list.contains(&value) {
-            list.push(value);
-        }
-    }
-    list
 }

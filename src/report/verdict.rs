@@ -102,7 +102,7 @@ impl FigurePanel {
         let (relation, end) = if holds {
             ("much below", "lower by")
         } else if excess.lower() > 0.0 {
-            ("not much below", "lower by")
+            ("below (by less than half)", "lower by")
         } else if excess.upper() < 0.0 {
             ("**above**", "higher by")
         } else {

@@ -20,11 +20,10 @@ const STRAY_SHARE: f64 = 0.01;
 /// The chosen encoding.
 #[derive(Debug)]
 pub struct Decision {
-    /// The encoding.
     pub encoding: Encoding,
     /// The index of each encoded column among the layout's features.
     pub places: Vec<usize>,
-    /// Columns that are left out, and why.
+    /// Name and reason of each column that is left out.
     pub dropped: Vec<(String, String)>,
 }
 

@@ -232,20 +232,18 @@ impl Import {
 }
 
 fn check_actions(file: &RawFile, spec: &ImportSpec, actions: &[f64]) -> Result<(), InputError> {
+    let (found, accepted) = match actions.len() {
+        1..=ACTION_LIMIT => return Ok(()),
+        0 => ("no offer".into(), "at least one value above 0".into()),
+        many => (
+            format!("{} different values", count(many as u64)),
+            format!("at most {ACTION_LIMIT} (rounding to a unit merges them)"),
+        ),
+    };
     let name = &spec.action;
-    if actions.is_empty() {
-        let message =
-            format!("column `{name}`: found no offer; accepted: at least one value above 0");
-        return Err(file.whole_file(message));
-    }
-    if actions.len() > ACTION_LIMIT {
-        let message = format!(
-            "column `{name}`: found {} different values; accepted: at most {ACTION_LIMIT} (rounding to a unit merges them)",
-            count(actions.len() as u64)
-        );
-        return Err(file.whole_file(message));
-    }
-    Ok(())
+    Err(file.whole_file(format!(
+        "column `{name}`: found {found}; accepted: {accepted}"
+    )))
 }
 
 fn task_file(

@@ -34,22 +34,19 @@ pub struct Layout {
 /// The content of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row<'r> {
-    /// The episode's label.
     pub episode: Cow<'r, str>,
     /// The step or time; may be absent if nobody came.
     pub when: Option<When>,
     /// The offer to a customer; `None` if nobody came.
     pub arrival: Option<RawArrival>,
-    /// Starting budget of the episode.
     pub budget: Option<u32>,
 }
 
 /// The step or time of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// A step, 1-based.
+    /// 1-based.
     Step(usize),
-    /// A time.
     Moment(Moment),
 }
 
@@ -58,7 +55,6 @@ pub enum When {
 pub struct RawArrival {
     /// The value offered, if any.
     pub offer: Option<f64>,
-    /// Whether it was accepted.
     pub accepted: bool,
     /// The probability with which the offer was chosen.
     pub probability: Option<f64>,

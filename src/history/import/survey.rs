@@ -25,9 +25,7 @@ const WRONG_KEPT: usize = 5;
 /// Running mean and variance (Welford).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Moments {
-    /// Number of values.
     pub count: u64,
-    /// Their mean.
     pub mean: f64,
     squares: f64,
 }
@@ -52,7 +50,6 @@ impl Moments {
 pub struct ColumnSurvey {
     /// Empty cells of arrivals.
     pub missing: u64,
-    /// Its numbers.
     pub numbers: Moments,
     /// The smallest and largest of them.
     pub range: (f64, f64),
@@ -179,7 +176,6 @@ pub struct Survey {
     pub columns: Vec<ColumnSurvey>,
     /// Numbers of the episodes.
     pub numbers: EpisodeNumbers,
-    /// The episodes.
     pub episodes: Vec<EpisodeSurvey>,
     /// Bits of the values offered; these are positive, so the order is that of the values.
     pub actions: BTreeSet<u64>,

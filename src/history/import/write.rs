@@ -19,7 +19,6 @@ const WATCHED: u64 = 1 << 29;
 /// Counts of what was written.
 #[derive(Default)]
 pub(super) struct Counts {
-    /// Arrivals at each step.
     pub arrivals: Vec<u64>,
     /// Offers and acceptances of each action.
     pub offers: Vec<(u64, u64)>,

@@ -17,17 +17,14 @@ pub(in crate::history) struct LogWriter {
 /// A row of the log.
 #[derive(Debug, Default)]
 pub(in crate::history) struct LogRow<'r> {
-    /// The episode's label.
     pub episode: &'r str,
-    /// The step, 1-based.
+    /// 1-based.
     pub step: usize,
     /// The features of the customer; empty if nobody came.
     pub features: &'r [f64],
     /// The value offered, if any.
     pub offer: Option<f64>,
-    /// Whether it was accepted.
     pub accepted: bool,
-    /// The episode's starting budget.
     pub budget: Option<u32>,
     /// The probability with which the offer was chosen.
     pub probability: Option<f64>,

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use page::{Page, escape, filled};
 
+use super::distinct;
 use super::finding::{self, Found};
 use super::plot::{self, AxisSpec, Chart, HeatMap, Labelled, Point, Series};
 use super::png::Painter;
@@ -43,12 +44,7 @@ impl Report {
     /// A report on one or several folders.
     pub fn new(runs: Vec<Results>) -> Self {
         let labels = labels(&runs);
-        let mut names: Vec<&str> = Vec::new();
-        for run in &runs {
-            if !names.contains(&run.study.name.as_str()) {
-                names.push(&run.study.name);
-            }
-        }
+        let names = distinct(runs.iter().map(|run| run.study.name.as_str()));
         let title = match names[..] {
             [first, second, _, _, ..] => {
                 format!("{first}, {second} and {} more", names.len() - 2)
@@ -194,10 +190,7 @@ impl Report {
     fn regret_log(&self, instance: &[usize]) -> Option<Chart> {
         let positive = |p: &Point| p.y > 0.0 && p.band.is_none_or(|(lower, _)| lower > 0.0);
         let mut chart = self.regret(instance);
-        chart.x = AxisSpec {
-            whole: true,
-            ..AxisSpec::log(chart.x.name)
-        };
+        chart.x = AxisSpec::log_whole(chart.x.name);
         chart.y = AxisSpec::log(chart.y.name);
         let clear = |series: &Series| series.points.last().is_some_and(positive);
         chart.series.retain(clear);

@@ -56,7 +56,7 @@ function candidates() {
     `Ten folds of episodes, ${offers.toLocaleString("en")} offers. Smaller is better; the simplest candidate within one standard error of the best is chosen.`);
   const row = (c) => ({
     mark: c.chosen ? "chosen" : null,
-    cells: [c.title + (c.chosen ? " (taken)" : ""), String(c.parameters), c.log_loss.toFixed(5),
+    cells: [c.title + (c.chosen ? " (chosen)" : ""), String(c.parameters), c.log_loss.toFixed(5),
       c.behind > 0 ? `${c.behind.toFixed(5)} (${c.behind_error.toFixed(5)})` : "best", c.brier.toFixed(4)],
   });
   part.append(
@@ -104,8 +104,8 @@ function arrivals() {
 function careful() {
   const { warnings, offers_explained: explained, action, monotonicity } = data.model;
   const words = [`Features and step explain ${exactShare(explained)} of the variation of the ${action}: ${explained > 0.1
-    ? "offers were made with an eye on the customer." : "offers were made without much of an eye on the customer, which is what a fit needs."}`,
-  `Acceptance should be ${monotonicity.expected} in the ${action}; by the model it is for ${exactShare(1 - monotonicity.wrong_share)} of arrivals.`];
+    ? "offers depend on the customer." : "offers hardly depend on the customer, which is what a fit needs."}`,
+  `Acceptance should be ${monotonicity.expected} in the ${action}; in the model it is for ${exactShare(1 - monotonicity.wrong_share)} of arrivals.`];
   if (warnings.length) {
     byId("main").append(el("ul", { class: "warnings", "aria-label": "Warnings" },
       ...warnings.map((w) => el("li", {}, w))));

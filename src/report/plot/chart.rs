@@ -4,6 +4,7 @@ use super::Scale;
 use super::axis::{Axis, Ends};
 use super::frame::{self, Frame};
 use super::svg::Svg;
+use crate::report::extremes;
 
 /// The most points of a series that are marked.
 const MARKED: usize = 24;
@@ -85,14 +86,19 @@ impl AxisSpec {
         }
     }
 
+    /// A logarithmic axis over whole numbers.
+    pub fn log_whole(name: impl Into<String>) -> Self {
+        Self {
+            whole: true,
+            ..Self::log(name)
+        }
+    }
+
     fn range(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let usable = |v: &f64| v.is_finite() && (self.scale == Scale::Linear || *v > 0.0);
         let zero = (self.scale == Scale::Linear && self.from_zero).then_some(0.0);
         let covers = self.covers.into_iter().flat_map(|(low, high)| [low, high]);
-        let ends = values.chain(covers).filter(usable).chain(zero);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
+        let (low, high) = extremes(values.chain(covers).filter(usable).chain(zero));
         if low <= high { (low, high) } else { (0.0, 1.0) }
     }
 }

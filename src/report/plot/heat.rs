@@ -4,6 +4,7 @@ use super::Scale;
 use super::axis::{Axis, Ends};
 use super::ramp::colour;
 use super::svg::{Svg, shorten};
+use crate::report::extremes;
 use crate::results::{Offer, OfferMap};
 
 const WIDTH: f64 = 860.0;
@@ -23,7 +24,6 @@ pub struct HeatMap<'a> {
     pub quantity: String,
     /// The steps and budgets of all panels.
     pub cells: &'a OfferMap,
-    /// Name and offers of each panel.
     pub panels: Vec<(String, &'a [Offer])>,
 }
 
@@ -58,10 +58,7 @@ impl HeatMap<'_> {
     /// Smallest and largest mean offer of all panels.
     fn range(&self) -> (f64, f64) {
         let offers = self.panels.iter().flat_map(|(_, offers)| *offers);
-        let ends = offers.filter_map(mean_offer);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
+        let (low, high) = extremes(offers.filter_map(mean_offer));
         if low < high {
             (low, high)
         } else if low.is_finite() {
