@@ -40,21 +40,14 @@ impl Moment {
 
     /// Whether a text is a time or a date in any format.
     pub fn is_date(text: &str) -> bool {
-        let orders = [None, Some(DateOrder::DayFirst), Some(DateOrder::MonthFirst)];
-        let whole_day = format!("{text} 00:00");
-        let mut tries = orders
-            .iter()
-            .flat_map(|order| [(text, order), (&whole_day, order)]);
-        tries.any(|(text, order)| Self::parse(text, *order).is_some())
+        Self::second_of(text).is_some() || Self::second_of(&format!("{text} 00:00")).is_some()
     }
 
     /// Seconds since midnight, for which the order of days and months does not matter.
     pub fn second_of(text: &str) -> Option<u32> {
         let orders = [DateOrder::DayFirst, DateOrder::MonthFirst];
-        let moment = orders
-            .iter()
-            .find_map(|order| Self::parse(text, Some(*order)));
-        moment.map(|moment| moment.second)
+        let mut moments = orders.iter().map(|order| Self::parse(text, Some(*order)));
+        moments.find_map(|moment| moment.map(|m| m.second))
     }
 
     fn since_epoch(number: f64) -> Option<Self> {

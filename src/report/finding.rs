@@ -73,9 +73,8 @@ pub fn finding<'a>(found: impl Iterator<Item = Found<'a>>) -> String {
 /// The best against the next: by paired differences within a run, else by their bands.
 fn apart(best: &Found, regret: MeanAndError, next: &Found, other: MeanAndError) -> String {
     let (name, its) = (&next.result.policy, band(other));
-    let pairs = best.run == next.run && best.finals.len() == next.finals.len();
-    if pairs && best.finals.len() > 1 {
-        let difference = MeanAndError::of_differences(next.finals, best.finals);
+    let paired = paired_difference(next.finals, best.finals).filter(|_| best.run == next.run);
+    if let Some(difference) = paired {
         let size = band(difference);
         return match difference.lower() > 0.0 {
             true => format!(", {size} below that of {name} ({its})"),
@@ -88,6 +87,12 @@ fn apart(best: &Found, regret: MeanAndError, next: &Found, other: MeanAndError) 
         true => format!(", within the errors of {its} of {name}"),
         false => format!(", against {its} of {name}"),
     }
+}
+
+/// The paired difference of final regrets, if they are known.
+pub(super) fn paired_difference(high: &[f64], low: &[f64]) -> Option<MeanAndError> {
+    let known = low.len() > 1 && low.len() == high.len();
+    known.then(|| MeanAndError::of_differences(high, low))
 }
 
 /// A mean with its band, for pages.

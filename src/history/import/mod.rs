@@ -102,7 +102,8 @@ impl Import {
         }
         if spec.kind == OfferKind::Auction {
             the_feature(&file, &layout)?;
-            rules.required = vec![0];
+            rules.numbers = vec![0];
+            rules.required = true;
         }
         let mut survey = Survey::of(&file, &layout, &rules)?;
         let stray = with_stray_texts(&survey, &layout, spec);

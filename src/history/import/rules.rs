@@ -15,8 +15,8 @@ pub struct Rules {
     pub clock: Option<OpeningHours>,
     /// Features (by index in the layout) that must be numbers or missing.
     pub numbers: Vec<usize>,
-    /// Features that must not be missing.
-    pub required: Vec<usize>,
+    /// Whether these must not be missing.
+    pub required: bool,
 }
 
 impl Rules {
@@ -28,9 +28,9 @@ impl Rules {
         row: &Row,
     ) -> Result<Option<usize>, String> {
         if row.arrival.is_some() {
-            for &feature in self.numbers.iter().chain(&self.required) {
+            for &feature in &self.numbers {
                 let fits = match layout.feature_cell(record, feature) {
-                    Raw::Missing => !self.required.contains(&feature),
+                    Raw::Missing => !self.required,
                     Raw::Number(_) => true,
                     Raw::Text(text) => layout.number(text).is_some(),
                 };

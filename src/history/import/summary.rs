@@ -85,47 +85,37 @@ impl Summary {
             .map_or(String::new(), |clock| format!(", {clock}"));
         let episodes = count(self.episodes as u64);
         let per_episode = arrivals as f64 / self.episodes.max(1) as f64;
-        let lines = [
-            (
-                "rows",
-                format!("{} (separated by {separator}{header})", count(self.rows)),
+        let mut line = |name: &str, content: String| {
+            let _ = writeln!(text, "{name:<10} {}", printable(&content));
+        };
+        let rows = count(self.rows);
+        line("rows", format!("{rows} (separated by {separator}{header})"));
+        line(
+            "episodes",
+            format!("{episodes} of {} steps{hours}", self.horizon),
+        );
+        line(
+            "arrivals",
+            format!("{}, {per_episode:.1} per episode", count(arrivals)),
+        );
+        let share = 100.0 * accepted as f64 / offers.max(1) as f64;
+        let [offers, accepted, without] = [offers, accepted, self.without_offer].map(count);
+        line(
+            "offers",
+            format!(
+                "{offers}, {accepted} accepted ({share:.1}%); {without} arrivals without an offer"
             ),
-            (
-                "episodes",
-                format!("{episodes} of {} steps{hours}", self.horizon),
+        );
+        let (units, spent) = (count(self.budget.into()), self.spent);
+        let (source, sold_out) = (&self.budget_source, count(self.sold_out as u64));
+        line(
+            "capacity",
+            format!(
+                "up to {units} units ({source}); {spent:.1} spent per episode, all of it in {sold_out} of {episodes}"
             ),
-            (
-                "arrivals",
-                format!("{}, {per_episode:.1} per episode", count(arrivals)),
-            ),
-            (
-                "offers",
-                format!(
-                    "{}, {} accepted ({:.1}%); {} arrivals without an offer",
-                    count(offers),
-                    count(accepted),
-                    100.0 * accepted as f64 / offers.max(1) as f64,
-                    count(self.without_offer)
-                ),
-            ),
-            (
-                "capacity",
-                format!(
-                    "up to {} units ({}); {:.1} spent per episode, all of it in {} of {episodes}",
-                    count(self.budget.into()),
-                    self.budget_source,
-                    self.spent,
-                    count(self.sold_out as u64)
-                ),
-            ),
-            (
-                "features",
-                format!("{}: {}", self.features.len(), self.features.join(", ")),
-            ),
-        ];
-        for (name, content) in &lines {
-            let _ = writeln!(text, "{name:<10} {}", printable(content));
-        }
+        );
+        let names = self.features.join(", ");
+        line("features", format!("{}: {names}", self.features.len()));
         let _ = writeln!(
             text,
             "\n{:>12}  {:>9}  {:>9}  {:>8}",

@@ -2,7 +2,6 @@
 //! `probability`; one line per arrival, in any order of lines and columns. An episode without any arrival has a line with
 //! empty features.
 
-use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
@@ -52,7 +51,6 @@ struct LogReader<'a> {
     form: &'a LogForm<'a>,
     header: StringRecord,
     columns: LogColumns,
-    known_actions: HashMap<u64, u32>,
 }
 
 impl LabeledLog {
@@ -80,7 +78,6 @@ impl LabeledLog {
         let reader = LogReader {
             file,
             form,
-            known_actions: known_actions(form),
             header,
             columns,
         };
@@ -117,14 +114,6 @@ fn error_at(file: &Path, line: u64, message: String) -> InputError {
         line: line as usize,
         message,
     }
-}
-
-fn known_actions(form: &LogForm) -> HashMap<u64, u32> {
-    let values = form.actions.unwrap_or_default().iter();
-    values
-        .zip(1..)
-        .map(|(value, a)| (value.to_bits(), a))
-        .collect()
 }
 
 impl LogColumns {
@@ -335,11 +324,9 @@ impl LogReader<'_> {
         if value == 0.0 {
             return Ok(0);
         }
-        if let Some(action) = self.known_actions.get(&value.to_bits()) {
-            return Ok(*action);
-        }
         let same = |known: &f64| (known - value).abs() <= ROUNDING * known.abs();
-        match actions.iter().position(same) {
+        let exact = actions.iter().position(|known| *known == value);
+        match exact.or_else(|| actions.iter().position(same)) {
             Some(i) => Ok(i as u32 + 1),
             None => {
                 let known: Vec<String> = actions.iter().map(ToString::to_string).collect();

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::page::{Page, escape, filled};
 use super::{ELEMENTS, STYLE, THEME, painted};
 use crate::error::InputError;
-use crate::report::finding::band;
+use crate::report::finding::{band, paired_difference};
 use crate::report::overview::{charts, policy_styles, setting, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
 use crate::report::warnings;
@@ -213,9 +213,7 @@ fn ends<'a>(start: &str, values: impl Iterator<Item = PointValue<'a>>) -> String
     if known.len() == 1 {
         return format!("{start} {}.", band(low.value));
     }
-    let pairs = low.finals.len() > 1 && low.finals.len() == high.finals.len();
-    let difference = pairs.then(|| MeanAndError::of_differences(high.finals, low.finals));
-    let apart = match difference {
+    let apart = match paired_difference(high.finals, low.finals) {
         Some(d) if d.lower() > 0.0 => format!(", by {}", band(d)),
         Some(d) => format!(
             "; they do not differ significantly (difference {})",
