@@ -1,4 +1,4 @@
-//! The examples run, and show what they promise.
+//! The examples run, and print the expected results.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn a_live_shop_learns() {
 }
 
 #[test]
-fn an_oracle_of_your_own_takes_part() {
+fn the_example_of_an_own_oracle_runs() {
     let table = shown("own_oracle");
     assert!(
         table.contains("armed ") && table.contains("wilson "),
@@ -35,7 +35,7 @@ fn an_oracle_of_your_own_takes_part() {
 }
 
 #[test]
-fn a_policy_of_your_own_takes_part() {
+fn the_example_of_an_own_policy_runs() {
     let table = shown("own_policy");
     let share = |policy: &str| -> f64 {
         let line = table.lines().find(|line| line.starts_with(policy)).unwrap();

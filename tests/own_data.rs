@@ -1,4 +1,4 @@
-//! Own data as a user brings them: four commands from a raw file to offers and an uplift, and what each of them writes.
+//! Own data: four commands from a raw file to offers and an uplift, and the files of each.
 
 mod common;
 #[path = "common/shop.rs"]
@@ -42,7 +42,7 @@ fn four_commands_lead_from_a_raw_file_to_offers_and_an_uplift() {
     ] {
         assert!(folder.join("shop").join(name).exists(), "{name}");
     }
-    // The study of the fitted world runs, and its optimum is the plan's promise.
+    // The study of the fitted world runs, and its optimum is the plan's value.
     let solved = cbwk_ok(folder, &["solve", "shop/study.toml", "--format", "json"]);
     let solved: Value = serde_json::from_str(&solved).unwrap();
     let rows = read(folder, "shop/plan.csv");
@@ -75,7 +75,7 @@ fn four_commands_lead_from_a_raw_file_to_offers_and_an_uplift() {
 }
 
 #[test]
-fn plans_say_what_they_are_made_of() {
+fn plans_are_consistent_with_their_values() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     imported_shop(folder, "150");
@@ -107,7 +107,7 @@ fn plans_say_what_they_are_made_of() {
     );
     let [p, lower, upper] = ["probability", "lower", "upper"].map(number);
     assert!((0..p.len()).all(|i| lower[i] < p[i] && p[i] < upper[i] && upper[i] - lower[i] < 0.3));
-    // The opportunity cost of a unit is what values say of the next step.
+    // The opportunity cost of a unit is a difference of values at the next step.
     let [cost, value] = ["opportunity_cost", "value"].map(number);
     let at = |h: f64, b: f64| match b {
         0.0 => 0.0,
@@ -126,7 +126,7 @@ fn plans_say_what_they_are_made_of() {
             .filter(|&i| step[i] == 24.0)
             .all(|i| cost[i] == 0.0)
     );
-    // The learner's bounds are wider, and it hopes for more.
+    // The learner's bounds are wider, and its value is higher.
     cbwk_ok(
         folder,
         &[
@@ -155,9 +155,9 @@ fn plans_say_what_they_are_made_of() {
     assert!(column(&optimistic, "lower")[0].parse::<f64>().unwrap() < lower[0]);
 }
 
-/// Tables go into a paper as they are: two of them apart, everything else a comment.
+/// LaTeX output can be used unchanged: two tables, everything else a comment.
 #[test]
-fn a_fit_and_an_evaluation_come_as_markdown_and_latex() {
+fn a_fit_and_an_evaluation_as_markdown_and_latex() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     imported_shop(folder, "60");
@@ -220,7 +220,7 @@ fn threads_do_not_change_the_answers() {
 }
 
 #[test]
-fn a_learner_starts_warm_from_a_log() {
+fn a_learner_starts_from_a_log() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     imported_shop(folder, "150");

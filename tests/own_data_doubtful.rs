@@ -1,4 +1,4 @@
-//! Logs that are of no use, and answers that a log does not support.
+//! Useless logs, and answers that a log does not support.
 
 mod common;
 #[path = "common/shop.rs"]
@@ -10,7 +10,7 @@ use common::{cbwk, cbwk_ok};
 use shop::read;
 use tempfile::tempdir;
 
-/// Logs that nothing can be learnt from: said when they come in, refused when they are fitted.
+/// Logs from which nothing can be learnt: noted on import, refused by fit.
 #[test]
 fn useless_logs_are_refused_with_the_reason() {
     let folder = tempdir().unwrap();
@@ -85,9 +85,9 @@ fn useless_logs_are_refused_with_the_reason() {
     cbwk_ok(folder, &["plan", "t"]);
     let evaluate = ["evaluate", "t", "--draws", "20", "--splits", "1"];
     let answer = cbwk_ok(folder, &evaluate);
-    let verdict = "%: no more than a world of a log may differ from the log";
+    let verdict = "%: within the error of a world fitted to the log";
     assert!(answer.contains(verdict), "{answer}");
-    // Everybody bought: the model says so too, and is not blamed for it.
+    // Everybody bought: so does the model, without a warning.
     let (_, code, _, text) = fit(log(300, &|i| 1 + i % 2, &|_| 1));
     assert_eq!(code, Some(0));
     assert!(text.contains("warning: every offer was accepted"), "{text}");
@@ -95,7 +95,7 @@ fn useless_logs_are_refused_with_the_reason() {
     assert!(!answer.contains("do not support"), "{answer}");
 }
 
-/// Prices that follow the customer's age, and a price that was hardly tried.
+/// Prices that depend on the customer's age, and a price that was hardly tried.
 #[test]
 fn doubtful_offers_are_warned_of_and_unsupported_answers_refused() {
     let folder = tempdir().unwrap();
@@ -180,10 +180,10 @@ fn doubtful_offers_are_warned_of_and_unsupported_answers_refused() {
     assert!(answer.contains("doubly robust"), "{answer}");
 }
 
-/// Where several customers come at one step, the world of plans has fewer of them than the log: the log itself is then no
-/// measure for a plan.
+/// If several customers arrive at one step, the world of plans has fewer of them than the log, and a plan cannot be
+/// compared with the log.
 #[test]
-fn a_world_that_lost_arrivals_is_not_held_against_the_log() {
+fn a_world_with_fewer_arrivals_is_not_compared_with_the_log() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let mut raw = String::from("day,hour,age,price,bought\n");

@@ -1,4 +1,4 @@
-//! Fits against other people's software, and the evaluation of plans against the rest of the program.
+//! Fits compared with other software, and the evaluation of plans with the rest of the program.
 
 mod common;
 #[path = "common/own_data.rs"]
@@ -185,7 +185,7 @@ fn assert_one_world(folder: &TaskFolder, fitted: &Fitted, tolerance: f64) {
         close(table.row(h), optimum.table.row(h), tolerance);
         close(plan.table.row(h), optimum.table.row(h), tolerance);
     }
-    // Evaluated where it was made the plan earns what it promises; one price earns what the rest of the program says.
+    // In its own world the plan earns its value; a fixed price earns what the rest of the program computes.
     let rewards = worlds.rewards(&own, Play::Plan(&own.model, &table));
     close(&rewards, table.row(0), tolerance);
     let evaluator = Evaluator::new(&world, false).unwrap();
@@ -197,7 +197,7 @@ fn assert_one_world(folder: &TaskFolder, fitted: &Fitted, tolerance: f64) {
             tolerance,
         );
     }
-    // The plan of half of the episodes, judged in the world of all.
+    // The plan of half of the episodes, evaluated in the world of all.
     let half = |e: usize| f64::from(u8::from(e.is_multiple_of(2)));
     let weights: Vec<f64> = (0..fitted.log.episodes().len()).map(half).collect();
     let other = worlds.world(&weights);
@@ -220,7 +220,7 @@ fn a_folder_has_one_world() {
     let folder = tempdir().unwrap();
     let world = shop(4, [1.0, -0.5, -0.8], 1.2);
     let task = logged(folder.path(), &world, 120, 3);
-    // Steps of their own, and steps that take the contexts of all.
+    // Steps with their own contexts, and steps with those of all.
     for pooled_below in [0, 90, 200] {
         let settings = FitSettings {
             pooled_below,
@@ -233,7 +233,7 @@ fn a_folder_has_one_world() {
 #[test]
 fn a_folder_has_one_world_where_costs_differ() {
     let folder = tempdir().unwrap();
-    // Workers with a taste for money: the wage takes the price's place.
+    // Procurement: wages instead of prices.
     let raw = arithmetic_log();
     for kind in [OfferKind::Procurement, OfferKind::Auction] {
         let mut spec = spec(10);

@@ -13,7 +13,7 @@ use common::{cbwk, cbwk_ok};
 use shop::read;
 use tempfile::tempdir;
 
-/// A raw file with everything: semicolons, decimal commas, times, missing values, categories, columns of no use.
+/// A raw file with semicolons, decimal commas, times, missing values, categories, useless columns.
 const RAW: &str = "id;when;age;sex;income;note;price;bought
 1;2026-11-16 09:10;30;f;1,5;a, b;2,5;yes
 2;2026-11-16 10:40;50;m;;c;4;no
@@ -23,7 +23,7 @@ const RAW: &str = "id;when;age;sex;income;note;price;bought
 ";
 
 #[test]
-fn an_import_reads_files_as_people_have_them() {
+fn an_import_reads_many_formats() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("raw.csv"), RAW).unwrap();
@@ -74,20 +74,20 @@ fn an_import_reads_files_as_people_have_them() {
     assert_eq!(line(3)[..6], ["2026-11-17", "2", "1", "0", "1", "1"]);
     assert_eq!(line(4)[8..], ["", "0"]);
     assert_eq!((line(4)[1], line(5)[1]), ("6", "6"));
-    // The encoding of the folder says the same of the same customer.
+    // The encoding of the folder gives the same features.
     let task = TaskFolder::open(&folder.join("t")).unwrap();
     let raw = BTreeMap::from([
         ("age".to_string(), Raw::Number(30.0)),
         ("sex".to_string(), Raw::Text("f")),
         ("income".to_string(), Raw::Number(1.5)),
     ]);
-    let encoded = task.file.encoding.encode(&raw).unwrap();
-    assert_eq!(encoded.features, task.log().unwrap().theta(0));
+    let (features, _) = task.file.encoding.encode(&raw).unwrap();
+    assert_eq!(features, task.log().unwrap().theta(0));
     assert_eq!(task.file.clock.unwrap().step(10 * 3600, 6), Some(3));
 }
 
 #[test]
-fn columns_of_no_use_are_left_out_and_wrong_rows_are_named() {
+fn useless_columns_are_left_out_and_wrong_rows_are_named() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let mut raw = String::from("day,hour,customer,shop,opened,name,age,zip,price,bought\n");
@@ -134,7 +134,7 @@ fn columns_of_no_use_are_left_out_and_wrong_rows_are_named() {
         &[&import[..], &["--drop-wrong", "--categories", "zip"]].concat(),
     );
     for words in [
-        "column `customer`: a number that counts up line by line",
+        "column `customer`: a number that rises from row to row",
         "column `shop`: the same in every row",
         "column `opened`: dates",
         "column `name`: 199 different texts",
@@ -151,7 +151,7 @@ fn columns_of_no_use_are_left_out_and_wrong_rows_are_named() {
         read(folder, "t/task.toml")
             .contains("levels = [\"10115\", \"10116\", \"10117\", \"10118\"]")
     );
-    // A folder with a task is not overwritten unasked.
+    // A folder with a task is not overwritten without --force.
     let again = cbwk(folder, &[&import[..], &["--drop-wrong"]].concat());
     assert_eq!(again.status.code(), Some(2));
     cbwk_ok(

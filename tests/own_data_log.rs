@@ -1,4 +1,4 @@
-//! The labeled log: how it is read, what it says of arrivals, and how it warms a learner.
+//! The labeled log: how it is read, its arrival rates, and how it starts a learner.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn parse(text: &str, horizon: usize) -> LabeledLog {
 }
 
 #[test]
-fn lines_may_stand_in_any_order() {
+fn lines_may_be_in_any_order() {
     let text = "episode,step,x,action,accepted,budget,probability\n\
         b,2,0.5,2.5,1,4,0.25\na,1,,,,3,\nb,1,-1,,0,4,\nc,3,2,1.0,0,,0.5\n";
     let log = parse(text, 3);
@@ -71,7 +71,7 @@ impl ByLabel for LabeledLog {
 }
 
 #[test]
-fn steps_with_few_arrivals_take_the_contexts_of_all() {
+fn steps_with_few_arrivals_use_the_contexts_of_all_steps() {
     let mut text = String::from("episode,step,x,action,accepted\n");
     for e in 0..40 {
         text += &format!("{e},1,{},1,0\n", e % 2);
@@ -95,10 +95,10 @@ fn steps_with_few_arrivals_take_the_contexts_of_all() {
     );
 }
 
-/// A shop with one unit that writes down nobody once it is sold: of 30 days on which somebody comes at every step, 20 end
-/// after the first. Naive rates of later steps would be a third; those of the days that went on are 1.
+/// A shop with one unit that records nobody once it is sold: of 30 days with an arrival at every step, 20 end after the
+/// first. Naive rates of later steps would be a third; those of the other days are 1.
 #[test]
-fn nobody_is_missed_who_came_too_late() {
+fn arrivals_after_the_stock_is_gone_are_not_counted_as_absent() {
     let mut text = String::from("episode,step,x,action,accepted\n");
     for e in 0..30 {
         text += &format!("{e},1,0,1,{}\n", u8::from(e < 20));
@@ -112,7 +112,7 @@ fn nobody_is_missed_who_came_too_late() {
         exposure.rates(&parse(&text, 3), 3, |_| 1.0),
         [1.0, 1.0, 1.0]
     );
-    // One line after a sale says that the shop does write them down.
+    // One line after a sale shows that the shop does record them.
     let careful = parse(&(text + "0,3,0,,0\n"), 3);
     let exposure = Exposure::of(&careful, &task(3, 1));
     assert_eq!(exposure.cut_short, 0);
@@ -122,9 +122,9 @@ fn nobody_is_missed_who_came_too_late() {
     );
 }
 
-/// A study's `initial_log` and a live learner that is told the same rows make the same first plan.
+/// A study's `initial_log` and a live learner with the same rows make the same first plan.
 #[test]
-fn a_log_warms_a_policy_as_its_rows_warm_a_learner() {
+fn a_log_starts_a_policy_and_a_learner_alike() {
     let mut text = String::from("episode,step,x,action,accepted\n");
     for i in 0..300u32 {
         let price = if i % 3 == 0 { 1.0 } else { 2.5 };

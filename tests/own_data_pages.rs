@@ -53,7 +53,7 @@ fn the_pages_fit_every_screen() {
 }
 
 #[test]
-fn the_page_of_a_plan_answers_as_the_file_does() {
+fn the_page_of_a_plan_agrees_with_the_file() {
     let Some(chromium) = chromium() else {
         return;
     };
@@ -81,7 +81,7 @@ fn the_page_of_a_plan_answers_as_the_file_does() {
         let acceptance = format!("{} ({} to {})", share(5), share(6), share(7));
         json!([row[4], acceptance])
     };
-    // The customer in the middle to begin with, at the start with all units.
+    // Initially the middle customer, at the first step with all units.
     for (key, row) in [
         ("first", row("1", "8", 4)),
         ("last_step", row("24", "1", 4)),

@@ -1,5 +1,4 @@
-//! One log in the spellings in which people have it: the same task and the same log come of all of them, or one line says
-//! why not.
+//! One log in many formats: all give the same task and the same log, or one line says why not.
 
 mod common;
 #[path = "common/shop.rs"]
@@ -32,7 +31,7 @@ fn sales() -> Vec<Sale> {
     (0..80).map(sale).collect()
 }
 
-/// How the file is written.
+/// The format of the file.
 struct Spelling {
     separator: &'static str,
     end: &'static str,
@@ -109,7 +108,7 @@ fn imported(folder: &Path, content: &[u8]) -> (String, String) {
 }
 
 #[test]
-fn one_log_in_many_spellings() {
+fn one_log_in_many_formats() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let (wanted, _) = imported(folder, PLAIN.text().as_bytes());
@@ -153,7 +152,7 @@ fn one_log_in_many_spellings() {
         );
     }
     say(&format!("{} spellings of one log", spellings.len()));
-    // What was left out is said.
+    // The summary lists what was left out.
     let (_, summary) = imported(folder, numbered(PLAIN.text()).as_bytes());
     assert!(
         summary.contains("left out\n  column `1`: it has no name"),
@@ -161,9 +160,9 @@ fn one_log_in_many_spellings() {
     );
 }
 
-/// Texts with lines of their own, and columns of numbers and texts.
+/// Texts with line breaks, and columns of numbers and texts.
 #[test]
-fn summaries_keep_to_their_lines() {
+fn texts_with_line_breaks_do_not_break_summaries() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let text = Spelling {
@@ -191,7 +190,7 @@ fn summaries_keep_to_their_lines() {
 }
 
 #[test]
-fn unreadable_spellings_are_refused_in_a_line() {
+fn unreadable_formats_are_refused_in_a_line() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let latin: Vec<u8> = PLAIN.text().chars().map(|c| c as u32 as u8).collect();
@@ -203,7 +202,7 @@ fn unreadable_spellings_are_refused_in_a_line() {
     #[rustfmt::skip]
     let cases = [
         (latin, "raw.csv:4: found bytes that are not UTF-8; accepted: UTF-8"),
-        (Spelling { when: unclear, ..PLAIN }.text().into_bytes(), "raw.csv:2: column `when`: found `1/3/2026 09:00`, and no date that tells days from months"),
+        (Spelling { when: unclear, ..PLAIN }.text().into_bytes(), "raw.csv:2: column `when`: found `1/3/2026 09:00`, where day and month are ambiguous"),
         (Spelling { when: both, ..PLAIN }.text().into_bytes(), "raw.csv:78: column `when`: found `3/20/2026"),
         (Spelling { price: |x| format!("${x}"), ..PLAIN }.text().into_bytes(), "raw.csv:2: column `price`: found `$"),
         (Spelling { price: |x| format!("\"{},000.5\"", x.round()), ..PLAIN }.text().into_bytes(), "raw.csv:2: column `price`: found `"),

@@ -1,5 +1,5 @@
-//! Logs drawn from worlds whose truth is known: plans come close to the optimum, intervals cover the true uplift, and
-//! no uplift is found where there is none.
+//! Logs drawn from known worlds: plans come close to the optimum, intervals cover the true uplift, and no uplift is found
+//! where there is none.
 
 mod common;
 #[path = "common/own_data.rs"]
@@ -23,7 +23,7 @@ use own_data::{logged, shop};
 use rand::RngExt;
 use tempfile::tempdir;
 
-/// What a model of a folder says of the contexts of a world: its features are encoded on the way.
+/// The model of a folder for the contexts of a world, whose features it encodes.
 #[derive(Debug)]
 struct InWorld<'a> {
     plan: &'a OfferPlan,
@@ -70,7 +70,7 @@ impl InWorld<'_> {
             let values = [Raw::Number(theta[1]), Raw::Number(theta[2])];
             let mut features = Vec::new();
             self.encoding
-                .encode_in_order(values, &mut features, |_| {})
+                .encode_in_order(values, &mut features, None)
                 .unwrap();
             self.plan.estimates(&features)
         };
@@ -106,7 +106,7 @@ fn answer(
     evaluate(&folder.file, fitted, &question, &|| {}).unwrap()
 }
 
-/// A world with random taste.
+/// A world with random weights.
 fn random_shop(seed: u64) -> Arc<World> {
     let mut rng = rng(seed);
     let mut between = |low: f64, high: f64| rng.random_range(low..high);
@@ -168,8 +168,8 @@ fn intervals_cover_the_true_uplift() {
 }
 
 /// Stock never runs out and taste is the same for all: one price is the best for everybody, and no plan can beat it. The
-/// interval may lie above 0 in 2.5% of worlds; of 200 (as above) none did, while the plan's own expectation, which flatters
-/// itself, was above the price's in 155.
+/// interval may lie above 0 in 2.5% of worlds; of 200 (as above) none did, while the plan's own expectation, which is biased
+/// upwards, was above the price's in 155.
 #[test]
 fn no_uplift_is_found_where_there_is_none() {
     let (worlds, resampling) = effort(20);
@@ -208,7 +208,7 @@ fn no_uplift_is_found_where_there_is_none() {
 /// runs out. An interval of 95% leaves out 0 in 5% of worlds; of 60 other worlds of this kind, with
 /// the draws of here, 3 did. At that rate more than 5 of 20 do so in less than 1 of 1,000 cases.
 #[test]
-fn prices_of_equal_worth_are_told_apart_at_the_nominal_rate() {
+fn equal_prices_differ_significantly_at_the_nominal_rate() {
     let (worlds, resampling) = effort(20);
     let folder = tempdir().unwrap();
     let f = |w: f64| 1.0 / (1.0 + f64::exp(-w));
@@ -235,7 +235,7 @@ fn prices_of_equal_worth_are_told_apart_at_the_nominal_rate() {
     assert!(above + below <= allowed);
 }
 
-/// Worlds and draws: a few, or as many as are asked for with all draws.
+/// Number of worlds and draws: a few, or those requested with all draws.
 fn effort(few: u64) -> (u64, Resampling) {
     match std::env::var("OWN_DATA_WORLDS")
         .ok()

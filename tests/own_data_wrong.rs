@@ -1,4 +1,4 @@
-//! Wrong raw files, task folders and questions: one line that names the file, the place, what was found and what is
+//! Wrong raw files, task folders and options: one line that names the file, the line or field, what was found and what is
 //! accepted; exit code 2; nothing written.
 
 mod common;
@@ -99,7 +99,7 @@ fn the_good_file_is_good() {
 fn mistakes_in_a_raw_file() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    // (what stands in the good file, what replaces it, what the message says)
+    // (text of the good file, its replacement, the message)
     #[rustfmt::skip]
     let cases = [
         ("day,hour", "date,hour", "raw.csv:1: found no column `day` in `date,hour,when,age,price,bought,stock` (nearest: `date`)"),
@@ -135,7 +135,7 @@ fn mistakes_in_a_raw_file() {
 }
 
 #[test]
-fn files_that_are_no_raw_files() {
+fn files_that_are_not_raw_files() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let message = refused(folder, &IMPORT);
@@ -235,7 +235,7 @@ fn options_that_do_not_fit_the_file() {
             "{message} where {wanted} was expected"
         );
     }
-    // Hours that are no times, and an episode that goes on for days.
+    // Invalid hours, and an episode of several days.
     let mut args = IMPORT.to_vec();
     args[6] = "--time";
     let message = refused(folder, &[&args[..], &["--steps", "5"]].concat());
@@ -253,7 +253,7 @@ fn options_that_do_not_fit_the_file() {
     args[7] = "when";
     let message = refused(folder, &[&args[..], &["--steps", "5"]].concat());
     assert!(
-        message.contains("raw.csv:3: found a time a day or more away"),
+        message.contains("raw.csv:3: found times a day or more apart"),
         "{message}"
     );
 }
@@ -283,7 +283,7 @@ fn mistakes_in_a_task_folder() {
         ("task.toml", "horizon = 5", "horizon = 0", "t/task.toml: study.horizon: found 0"),
         ("task.toml", "horizon = 5", "horizont = 5", "t/task.toml:5: unknown field `horizont`"),
         ("task.toml", "kind = \"pricing\"", "kind = \"prising\"", "unknown variant `prising`"),
-        ("task.toml", "prices = [1.0, 2.0, 3.0]", "prices = [1.0, 3.0, 2.0]", "t/task.toml: application: found others; accepted: different actions in rising order"),
+        ("task.toml", "prices = [1.0, 2.0, 3.0]", "prices = [1.0, 3.0, 2.0]", "t/task.toml: application: found another order; accepted: different actions in rising order"),
         ("task.toml", "prices = [1.0, 2.0, 3.0]", "prices = [1.0, 2.0]", "t/log.csv:4: column `action`: found `3`; accepted: one of 1, 2, or nothing"),
         ("task.toml", "column = \"age\"", "column = \"height\"", "t/log.csv:1: found no column `height`"),
         ("task.toml", "[action]\nmean", "[action]\nmode", "unknown field `mode`"),

@@ -14,7 +14,7 @@ use common::{cbwk, cbwk_ok, say};
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-/// A policy's name that would break out of carelessly written JSON, HTML, SVG or CSV.
+/// A policy name that would break unescaped JSON, HTML, SVG or CSV.
 const HOSTILE: &str = "</script><b>\"x\", 'y' & é語";
 
 fn read(path: impl AsRef<Path>) -> String {
@@ -57,7 +57,7 @@ fn lines_of(file: &Path, policy: &str) -> Vec<csv::StringRecord> {
     records.filter(|record| &record[0] == policy).collect()
 }
 
-/// Whether a number as the page shows it is that number, rounded.
+/// Whether the page shows a number, rounded.
 fn shows(text: &str, value: f64) -> bool {
     let decimals = text.split('.').nth(1).map_or(0, str::len) as i32;
     let shown: f64 = text.parse().unwrap_or(f64::NAN);
@@ -138,7 +138,7 @@ fn the_page_works_in_a_browser_and_shows_the_numbers_of_the_files() {
         shows(value.unwrap(), steps[1][2].parse().unwrap()),
         "{said}"
     );
-    // Unlike instances have axes of their own, and on paper all maps of each.
+    // Different instances have separate axes, and in print all maps of each.
     assert_eq!(
         found("largest_ticks")["budget"],
         serde_json::json!([25, 8]),
@@ -170,12 +170,12 @@ fn the_page_works_in_a_browser_and_shows_the_numbers_of_the_files() {
     }
 }
 
-/// On a phone and on a desk: nothing sticks out of the page, no text out of its plot.
+/// At phone and desktop widths nothing overflows the page, and no text its plot.
 #[test]
 fn nothing_is_clipped_at_any_width() {
     let Some(chromium) = chromium() else { return };
     let (folder, page) = two_folders();
-    // Two folders of one instance: names of folders stand before those of policies.
+    // Two folders of one instance: folder names come before those of policies.
     let again = "--out simulated/afternoon --replications 4 --episodes 40 --seed 2";
     simulate_auction(folder.path(), again);
     let alike = ["report", "a", "simulated/afternoon", "--out", "alike.html"];
@@ -196,7 +196,7 @@ fn nothing_is_clipped_at_any_width() {
     }
 }
 
-/// Errors and requests are found where there are any, so that their absence means something.
+/// Control: errors and requests are detected.
 #[test]
 fn a_broken_page_is_noticed() {
     let Some(chromium) = chromium() else { return };
@@ -219,9 +219,9 @@ fn a_broken_page_is_noticed() {
     );
 }
 
-/// A folder without its largest file beside a whole one, and a single episode: everything is there that can be.
+/// A folder without its largest file beside a complete one, and a single episode: everything available is shown.
 #[test]
-fn little_data_are_shown_as_far_as_they_go() {
+fn incomplete_folders_and_single_episodes_are_shown() {
     let Some(chromium) = chromium() else { return };
     let folder = tempdir().unwrap();
     let path = folder.path();
@@ -236,7 +236,7 @@ fn little_data_are_shown_as_far_as_they_go() {
         found.regret = count('#regret-chart path.line, #regret-chart circle.line');\n\
         found.rewards = count('#reward-chart path.line, #reward-chart circle.line');\n\
         found.dots = count('#regret-chart circle.line, #reward-chart circle.line');\n";
-    // A line of one point cannot be seen: it is a dot.
+    // A line of one point is invisible: it is a dot.
     for (page, rows, rewards, dots) in [("two.html", 8, 5, 0), ("one.html", 4, 5, 9)] {
         let Visit { findings, console } = visit(&chromium, &path.join(page), 1280, script);
         assert!(console.is_empty(), "{console:?}");
@@ -273,7 +273,7 @@ fn a_report_of_30_000_episodes_is_small_and_quick() {
     ));
     assert!(seconds < 2.0, "{seconds} s");
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
-    // Nothing is fetched: the only address is the name space of SVG.
+    // Nothing is fetched: the only URL is the namespace of SVG.
     assert_eq!(
         page.replace("http://www.w3.org/2000/svg", "")
             .matches("://")
@@ -290,7 +290,7 @@ fn a_report_of_30_000_episodes_is_small_and_quick() {
             png.len()
         );
     }
-    // Made again it is the same, and the results are still results.
+    // A second report is identical, and the results are unchanged.
     let before = fs::read(folder.path().join("o/report-offers.png")).unwrap();
     cbwk_ok(folder.path(), &["report", "o/"]);
     assert_eq!(

@@ -39,7 +39,7 @@ fn a_sweep_is_reported_on_one_page() {
     let start =
         "The points have different optima. tight-opt-dp's share of them, in percent, is lowest at ";
     assert!(text.contains(start), "{text}");
-    // What its runs warn of stands under the table, and what was run under the title.
+    // Warnings are under the table, and sizes of the runs under the title.
     assert!(text.contains("T = 20 episodes, H = 6 steps, 3 replications"));
     let Some(chromium) = chromium() else { return };
     for width in [1280, 390] {
@@ -63,7 +63,7 @@ fn a_sweep_is_reported_on_one_page() {
             "{found}"
         );
     }
-    // A point that is gone is named.
+    // A missing point is named.
     fs::remove_dir_all(folder.path().join("o/value=2,optimism=coupled")).unwrap();
     let gone = cbwk(folder.path(), &["report", "o"]);
     assert_eq!(gone.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! Tables for papers, the reference of paired differences, completions, manual pages, colours, and what drivers say.
+//! Tables for papers, the reference of paired differences, completions, manual pages, colours, and driver messages.
 
 mod common;
 
@@ -16,9 +16,9 @@ fn words(line: &str) -> Vec<&str> {
 
 const SMALL: &str = "simulate --quiet --episodes 6 --replications 3";
 
-/// The paired difference to a policy by hand from episodes.csv, in run.json and policies.csv.
+/// The paired difference computed from episodes.csv equals that in run.json and policies.csv.
 #[test]
-fn differences_are_paired_with_the_policy_asked_for() {
+fn differences_are_paired_with_the_requested_policy() {
     let folder = tempdir().unwrap();
     let line = format!("{SMALL} --reference random --out r");
     let table = cbwk_ok(folder.path(), &words(&line));
@@ -63,7 +63,7 @@ fn differences_are_paired_with_the_policy_asked_for() {
     );
 }
 
-/// A slope is printed only where the regret is clear of zero.
+/// A slope is printed only if the regret differs significantly from zero.
 #[test]
 fn noise_has_no_slope() {
     let folder = tempdir().unwrap();
@@ -142,7 +142,7 @@ fn completions_and_manual_pages_know_every_command() {
         page.contains("replications") && page.starts_with(".ie"),
         "{page}"
     );
-    // Every page that another one points to is there.
+    // Every page that another one refers to exists.
     let pages = fs::read_dir(folder.path().join("pages")).unwrap();
     for page in pages.map(|page| fs::read_to_string(page.unwrap().path()).unwrap()) {
         for name in page.lines().filter_map(|line| line.strip_suffix("(1)")) {
@@ -155,7 +155,7 @@ fn completions_and_manual_pages_know_every_command() {
 }
 
 #[test]
-fn colours_where_they_are_asked_for() {
+fn colours_only_if_requested() {
     let error = |args: &[&str]| {
         let output = cbwk(Path::new("."), args);
         assert_eq!(output.status.code(), Some(2));
@@ -176,7 +176,7 @@ fn colours_where_they_are_asked_for() {
     assert!(help("always").contains('\u{1b}') && !help("auto").contains('\u{1b}'));
 }
 
-/// Without XDG_RUNTIME_DIR some drivers complain on standard error; nobody sees it.
+/// Without XDG_RUNTIME_DIR some drivers write to standard error; this is suppressed.
 #[cfg(all(unix, feature = "gpu"))]
 #[test]
 fn drivers_are_kept_quiet() {

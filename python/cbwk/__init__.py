@@ -1,14 +1,14 @@
 """Episodic contextual bandits with knapsacks under conversion models.
 
-Learn how customers convert while a budget that is refilled every episode runs down. Plans are made by dynamic programming
-in compiled code; studies, plans and the live learner take NumPy arrays and give NumPy arrays.
+Learn acceptance probabilities while a budget, which is refilled every episode, runs down. Plans are made by dynamic
+programming in compiled code; studies, plans and the live learner take and return NumPy arrays.
 
 >>> import cbwk
 >>> results = cbwk.Study.preset("paper-auction").run(replications=2, policies=["tight-opt-dp", "clairvoyant"])
 >>> sorted(results.episodes)[:3]
 ['b_t', 'cumulative_regret', 'episode']
 
-Actions are numbered from 1; action 0 is to offer nothing. Steps and episodes count from 1, rows of value tables from 0.
+Actions are numbered from 1; action 0 means no offer. Steps and episodes are numbered from 1, rows of value tables from 0.
 """
 
 from ._learner import Day, Learner, Offer

@@ -1,4 +1,4 @@
-"""Studies on executors: replications cut into shards that run anywhere, and the whole put together here."""
+"""Studies on executors: shards of replications run there, and are merged here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._study import OwnEntry, Study
 
 PATIENCE = 0.2
-"""Seconds that are waited for shards which were told to end."""
+"""Seconds to wait for shards that were asked to stop."""
 
 
 def run_shards(
@@ -30,9 +30,9 @@ def run_shards(
     own: list[OwnEntry],
     progress: Progress,
 ) -> RunResults:
-    """Runs a study in as many shards as the executor has workers, or a few more; the bytes do not depend on their number.
+    """Runs a study in up to four shards per worker; the bytes do not depend on their number.
 
-    After Ctrl-C shards that can see this machine's temporary files end early, and the finished ones are kept in the folder.
+    After Ctrl-C shards that can see this machine's temporary files stop early, and the finished ones are kept in the folder.
     """
     from ._study import _own
 
@@ -41,7 +41,7 @@ def run_shards(
         _native.check_folder(folder)
     replications = options["replications"] or study.replications
     count = max(1, min(replications, 4 * workers(executor)))
-    # A worker has the cores to itself only where nobody says otherwise.
+    # One thread per worker, unless the caller asks for more.
     shared = dict(options, threads=options["threads"] or 1)
     whole = {key: options[key] for key in ("replications", "seed", "chosen", "added")}
     tasks: list[Future[str]] = []
@@ -57,7 +57,7 @@ def run_shards(
                     tell(done * replications // count, replications)
         except BaseException:
             Path(unwanted).touch()
-            # A pool of processes that Ctrl-C has broken does not survive cancelled tasks; its shards end by themselves.
+            # A process pool that Ctrl-C has broken cannot cancel tasks; its shards stop by themselves.
             if not isinstance(executor, ProcessPoolExecutor):
                 for task in tasks:
                     task.cancel()
@@ -84,14 +84,14 @@ def run_shards(
 
 
 def run_shard(study: Study, index: int, count: int, options: dict[str, Any], own: list[OwnEntry]) -> str:
-    """A shard, in whatever process this is called."""
+    """Runs a shard in this process."""
     from ._study import _own
 
     return _native.run_shard(study._source, index, count, own=[_own(*entry) for entry in own], **options)
 
 
 def workers(executor: Executor) -> int:
-    """How many workers an executor has, as far as it tells."""
+    """The number of workers of an executor, if it can be found."""
     for name in ("_max_workers", "max_workers"):
         count = getattr(executor, name, None)
         if isinstance(count, int) and count > 0:

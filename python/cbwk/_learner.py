@@ -15,10 +15,10 @@ from ._task import Task, whole
 
 
 class Offer(NamedTuple):
-    """What to offer to somebody who has arrived."""
+    """An offer to a customer."""
 
     number: int
-    """By which the outcome may be told later."""
+    """Identifies the offer when its outcome is observed later."""
     action: int
     """The action; 0 is no offer."""
     value: float | None
@@ -26,17 +26,17 @@ class Offer(NamedTuple):
     cost: int
     """Units that an acceptance consumes, held until the outcome is known."""
     reward: float
-    """What an acceptance earns."""
+    """Reward of an acceptance."""
     lower: float
     """Lower confidence bound of its acceptance."""
     upper: float
     """Upper confidence bound of its acceptance."""
     opportunity_cost: float
-    """What the units are worth in the rest of the episode."""
+    """Value of the units in the rest of the episode."""
 
 
 class Day(NamedTuple):
-    """What an episode brought."""
+    """Totals of an episode."""
 
     episode: int
     reward: float
@@ -46,13 +46,13 @@ class Day(NamedTuple):
 
 
 class Learner:
-    """Learns and decides for one real decision maker: begin, decide, observe, end. It can be pickled at any moment, and
-    goes on to the bit.
+    """Learns and decides for one real decision maker: begin, decide, observe, end. It can be pickled at any time, and
+    resumes exactly.
 
     Parameters
     ----------
     task:
-        What is known.
+        The known part of the problem.
     oracle:
         How acceptance is learnt: a table as in a study file, or an object of a subclass of :class:`cbwk.Oracle`.
     policy:
@@ -60,7 +60,7 @@ class Learner:
     delta:
         Bounds hold with probability 1 - delta.
     seed, episodes:
-        Seed of posterior draws; number of episodes, which the radii of some of the paper's oracles ask for.
+        Seed of posterior draws; number of episodes, which the radii of some of the paper's oracles depend on.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Learner:
 
     @property
     def task(self) -> Task:
-        """What is known."""
+        """The known part of the problem."""
         task: Task = self._recipe["task"]
         return task
 
@@ -133,51 +133,51 @@ class Learner:
 
     @property
     def budget(self) -> int | None:
-        """Units left in the open episode, those held by open offers included."""
+        """Units left in the open episode, including those held by open offers."""
         return self._learner.status()[1]
 
     @property
     def held(self) -> int:
-        """Units held by offers whose outcome is not known."""
+        """Units held by offers without an outcome."""
         return self._learner.status()[2]
 
     @property
     def observations(self) -> int:
-        """Labeled observations in hand."""
+        """Number of labeled observations."""
         return self._learner.status()[3]
 
     @property
     def plan(self) -> NDArray[np.float64]:
-        """The value table of the plan in force, as :func:`cbwk.optimistic_plan` lays it out."""
+        """The value table of the current plan, with the layout of :func:`cbwk.optimistic_plan`."""
         return self._learner.plan()
 
     def begin(self, budget: int) -> int:
-        """An episode begins with ``budget`` units; returns its number."""
+        """Begins an episode with ``budget`` units; returns its number."""
         return self._learner.begin(whole("budget", budget, 0, 2**32 - 1))
 
     def decide(self, step: int, features: ArrayLike) -> Offer:
-        """Somebody with these features has arrived at ``step`` (from 1): what to offer."""
+        """The offer to a customer with these features who arrives at ``step`` (from 1)."""
         return Offer(*self._learner.decide(whole("step", step, 0, 2**32), features))
 
     def observe(self, accepted: bool, number: int | None = None) -> None:
-        """The outcome of the only open offer, or of the one with this number. It may come after the episode's end."""
+        """Records the outcome of the only open offer, or of the one with this number, also after the episode's end."""
         if not isinstance(accepted, (bool, np.bool_)) and accepted not in (0, 1):
             raise ValueError(f"accepted: found {accepted!r:.60}; accepted: True or False")
         known = None if number is None else whole("number", number, 0, 2**64 - 1)
         self._learner.observe(bool(accepted), known)
 
     def withdraw(self, number: int) -> None:
-        """Forgets an offer whose outcome will never be known, and releases its units."""
+        """Removes an offer whose outcome will never be known, and releases its units."""
         self._learner.withdraw(whole("number", number, 0, 2**64 - 1))
 
     def end(self) -> Day:
-        """The episode is over: learn from it, and plan the next."""
+        """Ends the episode: learns from it, and plans the next."""
         return Day(*self._learner.end())
 
     def extend(
         self, contexts: ArrayLike, steps: ArrayLike, actions: ArrayLike, accepted: ArrayLike, *, replan: bool = True
     ) -> int:
-        """Takes in labeled rows from elsewhere, such as a log, and plans with them at once; returns their number.
+        """Adds labeled rows, such as a log, and replans at once; returns their number.
 
         >>> import cbwk
         >>> task = cbwk.Task(horizon=3, budget=2, prices=[1.0, 2.0], features=1)
@@ -192,11 +192,11 @@ class Learner:
         return self._learner.extend(self.task._handle, contexts, arrays[0], arrays[1], arrays[2], bool(replan))
 
     def extend_contexts(self, rows: ArrayLike) -> int:
-        """Takes in contexts of whole episodes without outcomes, shape (episodes, horizon, features); NaN is no arrival."""
+        """Adds contexts of whole episodes without outcomes, shape (episodes, horizon, features); NaN is no arrival."""
         return self._learner.extend_contexts(self.task._handle, rows)
 
     def replan(self) -> None:
-        """Fits the oracle and plans anew from all that is known."""
+        """Fits the oracle and replans with all data."""
         self._learner.replan()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Oracles and policies of your own, vectorised."""
+"""Base classes for your own oracles and policies, vectorised."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Ints = NDArray[np.int64]
 
 
 class Oracle:
-    """Confidence bounds of your own: subclass it, and use it in a study or a :class:`cbwk.Learner`.
+    """Base class for your own confidence bounds, in a study or a :class:`cbwk.Learner`.
 
-    In a study, put the class where a study file has the oracle's table: ``{"kind": "tight-opt-dp", "name": "mine",
-    "oracle": Mine}``. Every replication has an object of its own, made with the task.
+    In a study, the class replaces the oracle's table: ``{"kind": "tight-opt-dp", "name": "mine", "oracle": Mine}``. Every
+    replication has its own object, made with the task.
 
     Cost: per replication and episode one call of :meth:`fit`, one of :meth:`bounds` per 512 contexts of the plan that are
-    new since the fit, and one for the contexts of the next episode that are; never one per step.
+    new since the fit, and one for the new contexts of the next episode; never one per step.
 
     Examples
     --------
@@ -42,32 +42,32 @@ class Oracle:
     """
 
     anytime: bool = False
-    """Whether bounds hold at all times at once: then ``delta`` is the same at every fit, else it falls as delta / t^2."""
+    """Whether bounds hold at all times simultaneously: then ``delta`` is the same at every fit, else it falls as delta / t^2."""
 
     by_step: bool = False
     """Whether bounds depend on the step beyond the context."""
 
     wide_at_first: bool = False
-    """Whether bounds say next to nothing of an action until it was tried often; ``optimism = "auto"`` asks."""
+    """Whether bounds of an action are wide until it was tried often; used by ``optimism = "auto"``."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
 
     def fit(self, contexts: Floats, steps: Ints, actions: Ints, accepted: NDArray[np.bool_], delta: float) -> None:
-        """Learns from all observations so far: contexts (n, features), steps and actions from 1, and what came of them."""
+        """Learns from all observations so far: contexts (n, features), steps and actions from 1, and outcomes."""
         raise NotImplementedError(f"{type(self).__name__}.fit")
 
     def bounds(self, contexts: Floats, steps: Ints) -> tuple[ArrayLike, ArrayLike]:
-        """Lower and upper bounds of acceptance, each of shape (n, actions). Asked after the first fit only."""
+        """Lower and upper bounds of acceptance, each of shape (n, actions). Called only after a fit."""
         raise NotImplementedError(f"{type(self).__name__}.bounds")
 
 
 class Policy:
-    """A policy of your own in a study: subclass it, and name the class among ``policies``.
+    """Base class for your own policy in a study; pass the class in ``policies``.
 
     One object plays all replications of a wave (as many as fit into memory, often all). Override :meth:`decide` for a rule
-    that is fixed during an episode: one call per wave and episode. Override :meth:`choose` for one that changes on the way:
-    one call per arrival, which costs some microseconds more each. An action that is infeasible counts as 0.
+    that is fixed during an episode: one call per wave and episode. Override :meth:`choose` for one that changes within an
+    episode: one call per arrival, which costs a few microseconds each. An infeasible action counts as 0.
 
     Examples
     --------
@@ -90,18 +90,18 @@ class Policy:
     """
 
     name: str | None = None
-    """What results call it; the name of the class by default."""
+    """Name in results; the name of the class by default."""
 
     def __init__(self, task: Task, seeds: NDArray[np.uint64]) -> None:
         self.task = task
         self.seeds = seeds
-        """One for each replication of the wave, for randomness that does not depend on how waves are cut."""
+        """One for each replication of the wave, for randomness that does not depend on the sizes of waves."""
 
     def decide(self, episode: int, budget: int, contexts: Floats, steps: Ints, replications: Ints) -> ArrayLike:
         """The action for every context and every number of units left, shape (n, budget + 1).
 
-        The contexts (n, features) are all of the episode in all replications, so that one call serves; a row must not
-        depend on later rows of the same replication.
+        The contexts (n, features) are those of the whole episode in all replications; a row must not depend on later rows
+        of the same replication.
         """
         raise NotImplementedError(f"{type(self).__name__}.decide")
 
@@ -118,4 +118,4 @@ class Policy:
         actions: Ints,
         accepted: NDArray[np.bool_],
     ) -> None:
-        """What came of the episode in all replications; actions that were infeasible are 0."""
+        """Receives the outcomes of the episode in all replications; infeasible actions are 0."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._native import value_table
 
 Backend = Literal["auto", "cpu", "gpu"]
-"""What computes: a real GPU where that is likely faster, the CPU, or a graphics adapter whatever it is."""
+"""A real GPU if it is likely faster, else the CPU; the CPU; or any graphics adapter."""
 
 
 def solve(
@@ -24,7 +24,7 @@ def solve(
     no_arrival: ArrayLike = 0.0,
     backend: Backend = "auto",
 ) -> NDArray[np.float64]:
-    """The best expected reward for every step and budget, with conversion probabilities known.
+    """The best expected reward for every step and budget, with known conversion probabilities.
 
     Row ``h`` of the table is the value with steps ``h + 1`` to ``horizon`` still to come, column ``b`` that with ``b`` units
     left; the last row is 0. The best expected reward of an episode is ``table[0, budget]``.
@@ -32,24 +32,24 @@ def solve(
     Parameters
     ----------
     rewards, costs, probabilities:
-        Of every context and action, shape (contexts, actions) without the null action; or (horizon, contexts, actions) where
-        they differ by step. Costs are whole numbers from 1; an action with a negative reward is never taken. Nothing is
-        copied where an array is float64 in C order.
+        Of every context and action, shape (contexts, actions) without the null action; or (horizon, contexts, actions) if
+        they differ by step. Costs are whole numbers from 1; an action with a negative reward is never taken. Arrays of
+        float64 in C order are not copied.
     horizon, budget:
         Steps in an episode, and the largest budget of the table.
     weights:
-        How likely contexts are, shape (contexts,) or (horizon, contexts), scaled to sum to 1; equal by default.
+        Probabilities of contexts, shape (contexts,) or (horizon, contexts), scaled to sum to 1; equal by default.
     no_arrival:
-        Probability that nobody comes: a number, or one per step.
+        Probability of no arrival: a number, or one per step.
     backend:
         ``"auto"``, ``"cpu"`` or ``"gpu"``.
 
     Raises
     ------
     ValueError
-        Where an argument is wrong, with its place, what was found and what is accepted.
+        If an argument is wrong, with its position, what was found and what is accepted.
     RuntimeError
-        Where the backend cannot run here.
+        If the backend cannot run here.
 
     Examples
     --------
@@ -91,8 +91,8 @@ def optimistic_plan(
 ) -> NDArray[np.float64]:
     """Optimistic-DP: the table of :func:`solve` with upper bounds on rewards and lower bounds on consumption.
 
-    Values are capped at ``min(b, horizon - h) * reward_max`` (the largest reward by default). With ``lcb = ucb`` the plan is
-    that of coupled optimism.
+    Values are capped at ``min(b, horizon - h) * reward_max`` (the largest reward by default). ``lcb = ucb`` gives the plan
+    of coupled optimism.
 
     Examples
     --------
@@ -121,6 +121,6 @@ def optimistic_plan(
 
 
 def decode(column: tuple[list[str], NDArray[Any]]) -> NDArray[np.str_]:
-    """A column of names from the names that occur and the number of each row's."""
+    """A column of names from the distinct names and the index of each row."""
     names, numbers = column
     return np.array(names, dtype=np.str_)[numbers] if names else np.array([], dtype=np.str_)

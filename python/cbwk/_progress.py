@@ -1,4 +1,4 @@
-"""Progress of a study: a function of the caller's, a tqdm bar, or silence."""
+"""Progress of a study: the caller's function, a tqdm bar, or nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def watched(progress: Progress, name: str) -> Iterator[Tell | None]:
             raise ValueError("progress: found True; accepted: a function (tqdm is not installed)") from None
         yield None
         return
-    # Where nobody looks, None switches the bar off.
+    # `disable=None` hides the bar unless the output is a terminal.
     with tqdm(total=0, desc=name, unit=" episodes", disable=None if progress is None else False, leave=False) as bar:
         if bar.disable:
             yield None

@@ -1,4 +1,4 @@
-"""What a study found."""
+"""Results of a study."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
-        """Reads the folder of a finished study, of this package or of the command line."""
+        """Reads the folder of a finished study, written by this package or the command line."""
         return cls(RunResults.load(folder))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the folder that ``cbwk-gpu simulate --out`` writes; one with results in it is refused."""
+        """Writes the same folder as ``cbwk-gpu simulate --out``; a folder with results is refused."""
         self._found.save(folder)
 
     @cached_property
@@ -62,7 +62,7 @@ class Results:
 
     @property
     def study(self) -> str:
-        """``study.toml``: the study as it was run."""
+        """``study.toml``: the study with every setting."""
         return self._found.study_toml()
 
     @property
@@ -112,7 +112,7 @@ class Results:
         about = f"{run['replications']} replications of {run['episodes']} episodes, {run['horizon']} steps"
         heads = ["policy", "regret", "± 3 s.e.", "reward per episode", "share of opt", "slope", "seconds"]
         rows = "".join(_row(_cells(policy)) for policy in run["policies"])
-        # The picture has a light ground of its own, which dark pages frame.
+        # The picture has a light background, also on dark pages.
         return (
             f"<div><p style='margin:0 0 8px'><b>{html.escape(self.name)}</b>: {about}</p>"
             "<table style='border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0 0 12px'>"

@@ -17,11 +17,11 @@ from ._results import Results
 from ._task import Task, whole
 
 PolicyChoice = Union[str, Mapping[str, Any], type[Policy]]
-"""A kind or name, a table as in a study file (its oracle may be a class of your own), or a policy of your own."""
+"""A kind or name, a table as in a study file (its oracle may be your own class), or your own policy class."""
 
 
 def presets() -> dict[str, str]:
-    """The studies that come with the package, and what each is about.
+    """The built-in studies with their descriptions.
 
     >>> import cbwk
     >>> cbwk.presets()["paper-auction"]
@@ -31,8 +31,8 @@ def presets() -> dict[str, str]:
 
 
 class Study:
-    """What to run: a world, the policies to compare in it, how often. Made by :meth:`preset`, :meth:`from_file` or
-    :meth:`from_dict`; never changed.
+    """A world, the policies to compare in it, and the number of replications. Made by :meth:`preset`,
+    :meth:`from_file` or :meth:`from_dict`; immutable.
 
     >>> import cbwk
     >>> study = cbwk.Study.preset("paper-auction")
@@ -60,12 +60,12 @@ class Study:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Study:
-        """A study file, as ``cbwk-gpu simulate`` takes it."""
+        """A study file of ``cbwk-gpu simulate``."""
         return cls._of(StudySource.file(path))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Study:
-        """The sections of a study file as dictionaries; arrays may stand for lists.
+        """The sections of a study file as dictionaries; arrays are accepted as lists.
 
         >>> import cbwk
         >>> study = cbwk.Study.from_dict({
@@ -85,7 +85,7 @@ class Study:
 
     @property
     def name(self) -> str:
-        """What results and pictures call it."""
+        """Name in results and pictures."""
         return str(self._facts["name"])
 
     @property
@@ -120,7 +120,7 @@ class Study:
 
     @property
     def task(self) -> Task:
-        """What a decision maker in its world knows."""
+        """The known part of the study."""
         return Task.of_study(self)
 
     def to_toml(self) -> str:
@@ -139,26 +139,26 @@ class Study:
         progress: Progress = None,
         executor: Executor | None = None,
     ) -> Results:
-        """Runs the study; the same study gives the same numbers, bit for bit, as on the command line.
+        """Runs the study, with the same numbers, bit for bit, as on the command line.
 
         Parameters
         ----------
         out:
-            A folder for the files of ``cbwk-gpu simulate --out``; what is finished is there also after Ctrl-C.
+            A folder for the files of ``cbwk-gpu simulate --out``; finished replications are kept after Ctrl-C.
         replications, seed:
-            Others than the study's.
+            Replace those of the study.
         policies:
-            Names or kinds choose among the study's policies, or add them with their defaults; dictionaries are added as a
-            study file states them, and their ``"oracle"`` may be a subclass of :class:`cbwk.Oracle`; subclasses of
+            Names or kinds select policies of the study, or add them with their defaults; dictionaries add policies as in a
+            study file, and their ``"oracle"`` may be a subclass of :class:`cbwk.Oracle`; subclasses of
             :class:`cbwk.Policy` come last.
         backend, threads:
-            What computes, and on how many threads (one per core by default).
+            The backend, and the number of threads (one per core by default).
         progress:
-            A function of (episodes done, all episodes); ``True`` for a tqdm bar; ``False`` for silence. By default a bar
-            where tqdm is installed and somebody looks (a terminal or a notebook).
+            A function of (episodes done, all episodes); ``True`` for a tqdm bar; ``False`` for none. By default a bar
+            if tqdm is installed and the output is a terminal or a notebook.
         executor:
             Any executor of ``concurrent.futures``, such as a ``ProcessPoolExecutor`` or
-            ``dask.distributed.Client(...).get_executor()``: replications are cut into shards that run there, and the
+            ``dask.distributed.Client(...).get_executor()``: replications are divided into shards that run there, and the
             result has the same bytes. Data files of the study must be readable there under the same paths.
         """
         chosen, added, own = _sorted(policies)
@@ -198,11 +198,11 @@ class Study:
 
 
 OwnEntry = tuple[str, Callable[..., Any], "dict[str, Any] | None"]
-"""Name, class, and the learner's settings where the class is an oracle."""
+"""Name, class, and the learner's settings if the class is an oracle."""
 
 
 def _sorted(policies: Iterable[PolicyChoice] | None) -> tuple[list[str], list[dict[str, Any]], list[OwnEntry]]:
-    """Names, tables and own policies."""
+    """Splits policies into names, tables and classes."""
     chosen: list[str] = []
     added: list[dict[str, Any]] = []
     own: list[OwnEntry] = []
@@ -230,7 +230,7 @@ def _sorted(policies: Iterable[PolicyChoice] | None) -> tuple[list[str], list[di
 
 
 def _own(name: str, made: Callable[..., Any], settings: dict[str, Any] | None) -> OwnPolicy:
-    """An own policy for the engine."""
+    """A policy class for the engine."""
     if settings is None:
         by_step = made.choose is not Policy.choose  # type: ignore[attr-defined]
         return OwnPolicy.policy(name, lambda handle, seeds: made(Task.of_handle(handle), seeds), by_step)
@@ -238,7 +238,7 @@ def _own(name: str, made: Callable[..., Any], settings: dict[str, Any] | None) -
 
 
 def _command(name: str, options: dict[str, Any], own: list[str]) -> str:
-    """What run.json says of the call."""
+    """The command recorded in run.json."""
     asked = {key: options[key] for key in ("replications", "seed", "threads") if options[key] is not None}
     named = options["chosen"] + [str(table.get("name", table.get("kind"))) for table in options["added"]] + own
     if named:

@@ -1,4 +1,4 @@
-"""Tasks: what a decision maker knows before learning anything."""
+"""Tasks: what a decision maker knows in advance."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def whole(name: str, value: object, least: int, most: int) -> int:
 
 
 class Task:
-    """Steps, actions with their rewards and costs, what contexts look like, the largest budget.
+    """Steps, actions with their rewards and costs, the form of contexts, the largest budget.
 
     Exactly one of ``prices`` (sell a unit at a price), ``wages`` (hire at a wage), ``bids`` (buy at auction; contexts are
-    values) or ``rewards`` with ``costs`` (by context type and action) says what actions are.
+    values) or ``rewards`` with ``costs`` (by context type and action) defines the actions.
 
     Parameters
     ----------
     features:
         Number of features of a context.
     sizes:
-        How large each feature gets, 1 by default: some bounds are scaled by it.
+        The largest size of each feature, 1 by default; some bounds are scaled by it.
     types:
-        The context types, shape (types, features), where contexts are among known ones; tables need them, and have by
-        default one feature with values 1, 2, ...
+        The context types, shape (types, features), if contexts are of known types; for tables the default is one feature
+        with values 1, 2, ...
     reward_max:
-        The largest reward, where it does not follow from the rest.
+        The largest reward, if it does not follow from the rest.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Task:
 
     @classmethod
     def of_handle(cls, handle: TaskHandle) -> Task:
-        """A task as the engine has it, for oracles and policies of your own."""
+        """A task of the engine, for your own oracles and policies."""
         task = cls.__new__(cls)
         task._handle = handle
         task._kind = "values"
@@ -142,7 +142,7 @@ class Task:
         return self._handle.action_values()
 
     def rewards(self, contexts: ArrayLike) -> NDArray[np.float64]:
-        """Rewards of contexts (n, features), shape (n, actions); negative where an action is infeasible."""
+        """Rewards of contexts (n, features), shape (n, actions); negative if an action is infeasible."""
         return self._handle.rewards(contexts)
 
     def costs(self, contexts: ArrayLike) -> NDArray[np.float64]:
@@ -155,7 +155,7 @@ class Task:
         if isinstance(self._recipe, Study):
             return (Task.of_study, (self._recipe,))
         if not self._recipe:
-            raise TypeError("this task belongs to a study that is running; pickle the study's own")
+            raise TypeError("this task belongs to a running study; pickle the task of the study instead")
         return (_of_recipe, (self._recipe,))
 
     def __repr__(self) -> str:

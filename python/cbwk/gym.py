@@ -31,13 +31,13 @@ Observation = NDArray[np.float64]
 class Environment(gymnasium.Env[Observation, np.int64]):
     """One episode after another in the world of a study.
 
-    An observation is (features of who has arrived, step, units left); features are 0 where nobody has. Actions are 0 (offer
-    nothing) and those of the study; ``info["action_mask"]`` says which are feasible, ``info["arrived"]`` whether anybody is
-    there. An infeasible action counts as 0, and ``info["feasible"]`` says so. The reward is what was earned; an episode
-    ends with its last step.
+    An observation is (features of the customer, step, units left); features are 0 without an arrival. Actions are 0 (no
+    offer) and those of the study; ``info["action_mask"]`` says which are feasible, ``info["arrived"]`` whether a customer
+    has arrived. An infeasible action counts as 0, and ``info["feasible"]`` is then False. An episode ends with its last
+    step.
 
-    ``reset(seed=s)`` begins the contexts and the luck of the study's first replication with seed ``s``; further resets go on
-    with its next episodes. ``reset(options={"budget": b})`` starts with ``b`` units, else with the largest budget.
+    ``reset(seed=s)`` starts the contexts and random draws of the study's first replication with seed ``s``; further resets
+    continue with its next episodes. ``reset(options={"budget": b})`` starts with ``b`` units, else with the largest budget.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -82,7 +82,7 @@ class Environment(gymnasium.Env[Observation, np.int64]):
 
 
 def _study(study: str | os.PathLike[str]) -> Study:
-    """A preset by its name, or a study file."""
+    """A preset by name, or a study file."""
     text = os.fspath(study)
     return Study.from_file(text) if text.endswith(".toml") else Study.preset(text)
 

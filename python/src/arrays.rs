@@ -1,4 +1,4 @@
-//! Arrays from outside, checked: numbers of any real type, without a copy where they are float64 in C order already.
+//! Checked arrays of real numbers; float64 arrays in C order are not copied.
 
 use cbwk_gpu::error::shown;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -18,13 +18,15 @@ pub struct Numbers<'py> {
 }
 
 impl<'py> Numbers<'py> {
-    /// An array of real numbers, whatever their type and order.
+    /// An array of real numbers of any type and order.
     pub fn of(name: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = object.cast::<PyArrayDyn<f64>>()
             && array.is_c_contiguous()
         {
             let array = array.try_readonly();
-            let array = array.map_err(|_| refused(name, "an array in use", "one at rest"))?;
+            let array = array.map_err(|_| {
+                refused(name, "an array that is being written to", "one that is not")
+            })?;
             return Ok(Self { name, array });
         }
         let py = object.py();
@@ -51,11 +53,12 @@ impl<'py> Numbers<'py> {
         }
         let array = array.cast_into::<PyArrayDyn<f64>>()?;
         let array = array.try_readonly();
-        let array = array.map_err(|_| refused(name, "an array in use", "one at rest"))?;
+        let array = array
+            .map_err(|_| refused(name, "an array that is being written to", "one that is not"))?;
         Ok(Self { name, array })
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -69,10 +72,16 @@ impl<'py> Numbers<'py> {
     pub fn values(&self) -> PyResult<&[f64]> {
         check_size(self.name, self.array.len())?;
         let values = self.array.as_slice();
-        values.map_err(|_| refused(self.name, "an array in parts", "one in C order"))
+        values.map_err(|_| {
+            refused(
+                self.name,
+                "an array that is not contiguous",
+                "one in C order",
+            )
+        })
     }
 
-    /// Refuses numbers that `accept` does not take, by their place.
+    /// Refuses numbers that `accept` rejects, with their position.
     pub fn check(&self, accepted: &str, accept: impl Fn(f64) -> bool) -> PyResult<()> {
         let values = self.values()?;
         match values.iter().position(|x| !accept(*x)) {
@@ -93,7 +102,7 @@ fn check_size(name: &str, size: usize) -> PyResult<()> {
     Err(refused(name, found, format!("at most {NUMBERS_LIMIT}")))
 }
 
-/// A place as Python writes it.
+/// An index in Python notation.
 fn index(place: usize, shape: &[usize]) -> String {
     let mut rest = place;
     let mut parts: Vec<String> = Vec::new();
@@ -108,7 +117,7 @@ fn index(place: usize, shape: &[usize]) -> String {
     }
 }
 
-/// A shape as Python writes it.
+/// A shape in Python notation.
 pub fn shape_text(shape: &[usize]) -> String {
     match shape {
         [one] => format!("shape ({one},)"),
@@ -119,7 +128,7 @@ pub fn shape_text(shape: &[usize]) -> String {
     }
 }
 
-/// A whole number, of whatever type has one.
+/// A whole number of any type.
 pub fn whole(
     name: &str,
     object: &Bound<PyAny>,
@@ -137,7 +146,7 @@ pub fn whole(
     })
 }
 
-/// What somebody gave, on one line that is not too long.
+/// The representation of an argument, on one short line.
 pub fn described(object: &Bound<PyAny>) -> String {
     const LONG: usize = 60;
     let text = object.repr().map_or("?".into(), |text| text.to_string());

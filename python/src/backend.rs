@@ -1,4 +1,4 @@
-//! The backends by their names.
+//! The backends by name.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -10,14 +10,14 @@ use pyo3::prelude::*;
 
 use crate::errors::refused;
 
-/// What computes.
+/// The choice of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// A real GPU where it is likely faster, else the CPU.
+    /// A real GPU if it is likely faster, else the CPU.
     Auto,
     /// The CPU.
     Cpu,
-    /// A graphics adapter, whatever it is.
+    /// Any graphics adapter.
     Gpu,
 }
 
@@ -32,7 +32,7 @@ impl Choice {
         }
     }
 
-    /// A backend of the caller's own.
+    /// Opens a new backend.
     pub fn open(self) -> Result<Box<dyn Backend>, BackendError> {
         let cpu = || Box::new(Cpu::default());
         match self {
@@ -49,7 +49,7 @@ impl Choice {
         }
     }
 
-    /// Lets a backend work that is opened once per process.
+    /// Uses a backend that is opened once per process.
     pub fn with<T>(
         self,
         work: impl FnOnce(&mut dyn Backend) -> Result<T, BackendError>,
@@ -77,7 +77,7 @@ impl Choice {
 
 type Shared = Arc<Mutex<Box<dyn Backend>>>;
 
-/// Whether `auto` may have anything to choose from; asked once, because it takes longer than a small problem.
+/// Whether `auto` has a GPU to choose; found once, because that takes longer than a small problem.
 fn adapter_is_likely() -> bool {
     static LIKELY: OnceLock<bool> = OnceLock::new();
     *LIKELY.get_or_init(|| {
@@ -86,7 +86,7 @@ fn adapter_is_likely() -> bool {
     })
 }
 
-/// A RuntimeWarning; where warnings are errors, the work goes on all the same.
+/// A RuntimeWarning; the work continues even if warnings are errors.
 fn warn(text: &str) {
     Python::attach(|py| {
         let category = py.get_type::<PyRuntimeWarning>();

@@ -5,7 +5,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The rows of `episodes.csv`, column by column; policies by their numbers.
+/// The columns of `episodes.csv`; policies by index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EpisodeColumns {
     names: Vec<String>,
@@ -40,7 +40,7 @@ impl EpisodeColumns {
             .push(row.expected_regret.unwrap_or(f64::NAN));
     }
 
-    /// The rows again.
+    /// The rows.
     pub fn rows(&self) -> impl Iterator<Item = EpisodeRow> + '_ {
         (0..self.policy.len()).map(|i| {
             let expected = self.expected_regret[i];
@@ -59,7 +59,7 @@ impl EpisodeColumns {
         })
     }
 
-    /// The columns by name; `policy` is (names, number of each row's).
+    /// The columns by name; `policy` is (names, index of each row).
     pub fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         let policy = PyArray1::from_slice(py, &self.policy);
@@ -88,7 +88,7 @@ impl EpisodeColumns {
     }
 }
 
-/// `summary.csv` by column, as above.
+/// The columns of `summary.csv`, likewise.
 pub fn summary<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict>> {
     let names: Vec<&str> = results.policies.iter().map(PolicyResults::name).collect();
     let (mut policy, mut episode) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! What Python sees of a refusal: ValueError with the words of the command line, RuntimeError for a backend that cannot
-//! run, OSError for a disk that cannot take more.
+//! Errors as Python exceptions: ValueError with the message of the command line, RuntimeError for a backend that cannot run,
+//! OSError for a full disk.
 
 use std::fmt::Display;
 
@@ -16,7 +16,7 @@ pub fn wrong(message: impl Display) -> PyErr {
     PyValueError::new_err(message.to_string())
 }
 
-/// A wrong argument by its name, what was found and what is accepted.
+/// A wrong argument: its name, what was found and what is accepted.
 pub fn refused(field: &str, found: impl ToString, accepted: impl Into<String>) -> PyErr {
     wrong(Invalid::new(field, found, accepted))
 }
@@ -26,7 +26,7 @@ pub fn of_input(error: InputError) -> PyErr {
     wrong(error)
 }
 
-/// A backend that did not do its work.
+/// A backend that failed.
 pub fn of_backend(error: BackendError) -> PyErr {
     match error {
         BackendError::NotFinite { .. } | BackendError::Structure { .. } => wrong(error),
@@ -34,7 +34,7 @@ pub fn of_backend(error: BackendError) -> PyErr {
     }
 }
 
-/// A place that cannot be written to.
+/// A path that cannot be written.
 pub fn of_output(error: &OutputError) -> PyErr {
     match error.is_wrong_input() {
         true => wrong(error),

@@ -1,5 +1,5 @@
-//! The arrays of a problem, checked and laid out for the solver. Many numbers are shared among the threads of the pool, with
-//! the interpreter free, and Ctrl-C is heard between two passes over them.
+//! The arrays of a problem, checked and laid out for the solver. Large arrays are divided among the threads of the pool, with
+//! the interpreter released; Ctrl-C is checked between two passes.
 
 use cbwk_gpu::dp::{ArrayList, Coefficients};
 use cbwk_gpu::task::{COST_LIMIT, NUMBER_LIMIT};
@@ -10,10 +10,10 @@ use crate::arrays::{Numbers, shape_text};
 use crate::errors::refused;
 use crate::pool::pool;
 
-/// Numbers that a thread takes at a time; so many and fewer are not worth handing over.
+/// Numbers per piece of work; arrays up to this size are not divided.
 const BLOCK: usize = 1 << 14;
 
-/// How many contexts there are, and whether they are those of each step.
+/// Number of contexts, and whether each step has its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub steps: usize,
@@ -21,7 +21,7 @@ pub struct Shape {
     pub actions: usize,
 }
 
-/// Rewards, costs and bounds; without `lcb` it is `ucb`.
+/// Rewards, costs and bounds; `lcb` defaults to `ucb`.
 pub struct Inputs<'py> {
     pub rewards: Numbers<'py>,
     pub costs: Numbers<'py>,
@@ -36,7 +36,7 @@ impl<'py> Inputs<'py> {
             .chain(&self.lcb)
     }
 
-    /// (contexts, actions) or (horizon, contexts, actions); arrays of the first kind serve every step of the second.
+    /// (contexts, actions) or (horizon, contexts, actions); the former are repeated for every step.
     pub fn shape(&self, horizon: usize) -> PyResult<Shape> {
         let (mut steps, mut last) = (1, None);
         for numbers in self.all() {
@@ -141,12 +141,12 @@ impl<'py> Inputs<'py> {
         Ok((coefficients, all_rewards))
     }
 
-    /// Which of the costs every (entry, action) has, and the costs that occur, rising.
+    /// The index of the cost of every (entry, action), and the distinct costs in rising order.
     pub fn cost_rows(&self, py: Python, shape: Shape) -> PyResult<(Vec<u32>, Vec<u32>)> {
         let pairs = shape.contexts * shape.actions;
         let costs = self.costs.values()?;
         let most = costs.iter().fold(0, |most, cost| most.max(*cost as u32));
-        // 1 where a cost occurs, then its row.
+        // First 1 for each cost that occurs, then its index.
         let mut row_of = vec![0; most as usize + 1];
         costs.iter().for_each(|cost| row_of[*cost as usize] = 1);
         let mut distinct = Vec::new();
@@ -173,7 +173,7 @@ impl<'py> Inputs<'py> {
     }
 }
 
-/// Refuses numbers that `accept` does not take, by their place.
+/// Refuses numbers that `accept` rejects, with their position.
 fn check(
     py: Python,
     numbers: &Numbers,
@@ -181,7 +181,7 @@ fn check(
     accept: impl Fn(f64) -> bool + Sync,
 ) -> PyResult<()> {
     let values = numbers.values()?;
-    // Without a way out in the middle, which vectors do not have.
+    // Without an early exit, so that the loop can be vectorised.
     let fits = |block: &[f64]| block.iter().fold(true, |fits, x| fits & accept(*x));
     let fits = match values.len() <= BLOCK {
         true => fits(values),
@@ -193,7 +193,7 @@ fn check(
     }
 }
 
-/// Does work on the threads of the pool with the interpreter free, and hears Ctrl-C after it.
+/// Runs work on the threads of the pool with the interpreter released, then checks for Ctrl-C.
 fn in_pool<T: Send>(py: Python, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let pool = pool(None)?;
     let done = py.detach(|| pool.install(work));
@@ -201,7 +201,7 @@ fn in_pool<T: Send>(py: Python, work: impl FnOnce() -> T + Send) -> PyResult<T> 
     Ok(done)
 }
 
-/// The numbers of a step; an array without steps has the same for all.
+/// The numbers of a step; an array without steps is the same for all.
 fn part(values: &[f64], step: usize, pairs: usize) -> &[f64] {
     match values.len() == pairs {
         true => values,
@@ -224,7 +224,7 @@ pub fn arrivals(no_arrival: &Bound<PyAny>, horizon: usize) -> PyResult<Vec<f64>>
     Ok(numbers.values()?.iter().map(|x| 1.0 - x).collect())
 }
 
-/// The contexts of each step with their probabilities; steps that are alike share a list.
+/// The contexts of each step with their probabilities; equal steps share a list.
 pub fn lists(
     shape: Shape,
     weights: Option<&Numbers>,

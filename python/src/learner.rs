@@ -20,7 +20,7 @@ use crate::pool::pool;
 use crate::tables;
 use crate::task::TaskHandle;
 
-/// A learner in use.
+/// A live learner.
 #[pyclass(frozen, module = "cbwk._native")]
 pub struct LiveLearner {
     learner: Mutex<Learner>,
@@ -28,7 +28,7 @@ pub struct LiveLearner {
     mistake: Mistake,
 }
 
-/// The episode that was ended: its number, reward, units spent, observations in hand, whether a new plan was made.
+/// The ended episode: number, reward, units spent, observations, and whether it was replanned.
 type Day = (usize, f64, u32, usize, bool);
 
 /// Number, action, value, cost, reward, lower, upper, opportunity cost.
@@ -43,7 +43,7 @@ struct LabeledRows {
 }
 
 impl LiveLearner {
-    /// Works with the learner while the interpreter is free.
+    /// Uses the learner with the interpreter released.
     fn with<T: Send>(
         &self,
         py: Python,
@@ -58,7 +58,7 @@ impl LiveLearner {
         self.checked(done)
     }
 
-    /// The same for work that is done in no time, on this thread.
+    /// Uses the learner for short work on this thread.
     fn at_once<T: Send>(
         &self,
         py: Python,
@@ -82,8 +82,8 @@ impl LiveLearner {
 
 #[pymethods]
 impl LiveLearner {
-    /// A learner for a task; `policy` is a table of settings, `oracle` a table or an object of the caller's own, `state`
-    /// what [`LiveLearner::state`] gave.
+    /// A learner for a task; `policy` is a table of settings, `oracle` a table or the caller's object, `state`
+    /// the result of [`LiveLearner::state`].
     #[new]
     #[pyo3(signature = (task, policy, oracle, *, own, delta, seed, episodes, backend, state))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of Learner")]
@@ -148,12 +148,12 @@ impl LiveLearner {
         })
     }
 
-    /// An episode begins.
+    /// Begins an episode.
     fn begin(&self, py: Python, budget: u32) -> PyResult<usize> {
         self.at_once(py, |learner| learner.begin(budget))
     }
 
-    /// Somebody has arrived.
+    /// Decides on an offer to a customer.
     fn decide(&self, py: Python, step: usize, features: &Bound<PyAny>) -> PyResult<Offer> {
         let features = Numbers::of("features", features)?;
         let flat = matches!(features.shape(), [count] if *count == self.dimension)
@@ -179,7 +179,7 @@ impl LiveLearner {
         })
     }
 
-    /// The outcome of the only offer that waits for one, or of one by its number.
+    /// Records the outcome of the only open offer, or of one by number.
     #[pyo3(signature = (accepted, number=None))]
     fn observe(&self, py: Python, accepted: bool, number: Option<u64>) -> PyResult<()> {
         self.at_once(py, |learner| match number {
@@ -188,12 +188,12 @@ impl LiveLearner {
         })
     }
 
-    /// Forgets an offer.
+    /// Removes an offer.
     fn withdraw(&self, py: Python, number: u64) -> PyResult<()> {
         self.at_once(py, |learner| learner.withdraw(number))
     }
 
-    /// The episode is over.
+    /// Ends the episode.
     fn end(&self, py: Python) -> PyResult<Day> {
         self.with(py, |learner| {
             let day = learner.end()?;
@@ -202,7 +202,7 @@ impl LiveLearner {
         })
     }
 
-    /// Takes in labeled rows, and plans with them where that was asked for.
+    /// Adds labeled rows, and replans if requested.
     #[expect(clippy::too_many_arguments, reason = "the columns of a log")]
     fn extend(
         &self,
@@ -231,7 +231,7 @@ impl LiveLearner {
         })
     }
 
-    /// Takes in rows of contexts, shape (rows, horizon, features); a step of NaN is no arrival.
+    /// Adds rows of contexts, shape (rows, horizon, features); a step of NaN is no arrival.
     fn extend_contexts(
         &self,
         py: Python,
@@ -251,12 +251,12 @@ impl LiveLearner {
         self.with(py, |learner| learner.extend_contexts(&contexts))
     }
 
-    /// Fits and plans anew.
+    /// Fits and replans.
     fn replan(&self, py: Python) -> PyResult<()> {
         self.with(py, Learner::replan)
     }
 
-    /// Number of the open episode, units left in it, units held, observations in hand.
+    /// Number of the open episode, units left, units held, observations.
     fn status(&self, py: Python) -> (Option<usize>, Option<u32>, u32, usize) {
         py.detach(|| {
             let learner = self.open();
@@ -265,7 +265,7 @@ impl LiveLearner {
         })
     }
 
-    /// u_hat of the plan in force.
+    /// u_hat of the current plan.
     fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, shape) = py.detach(|| {
             let learner = self.open();
@@ -280,7 +280,7 @@ impl LiveLearner {
         PyArray1::from_vec(py, values).reshape(shape)
     }
 
-    /// All that a restart needs.
+    /// The complete state.
     fn state(&self, py: Python) -> PyResult<String> {
         let text = py.detach(|| serde_json::to_string(&self.open().save()));
         text.map_err(|error| refused("state", error, "finite numbers"))

@@ -1,5 +1,5 @@
-//! The engine of the Python package `cbwk`: arrays in, arrays out, the interpreter free while it computes. The package's
-//! own modules, in `cbwk/`, are what users see.
+//! The engine of the Python package `cbwk`: arrays in, arrays out, with the interpreter released during computation. Users see
+//! the modules in `cbwk/`.
 
 mod arrays;
 mod backend;

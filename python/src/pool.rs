@@ -1,4 +1,4 @@
-//! Where the work is done: threads of this process and no other, the interpreter free meanwhile, Ctrl-C heard.
+//! Runs work on threads of this process with the interpreter released, and reacts to Ctrl-C.
 //!
 //! A pool belongs to the process that made it: after a fork its threads are gone, and the child makes its own.
 
@@ -13,17 +13,17 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::errors::refused;
 
-/// How often a waiting call looks for Ctrl-C.
+/// How often a waiting call checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long it then waits for work that can be told to stop.
+/// How long it then waits for work that can be stopped.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 type Pools = Vec<(u32, usize, Arc<ThreadPool>)>;
 
 static POOLS: Mutex<Pools> = Mutex::new(Vec::new());
 
-/// The pool of so many threads, by default one per core.
+/// The pool with this number of threads, by default one per core.
 pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     let threads = threads.unwrap_or(0);
     if threads > usize::from(u16::MAX) {
@@ -38,7 +38,7 @@ pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
         let failed = |error| PyRuntimeError::new_err(format!("threads cannot be started: {error}"));
         pool.map(Arc::new).map_err(failed)
     };
-    // Held by a thread that a fork has left behind, it would never come free.
+    // A lock held by a thread that a fork has left behind would never be released.
     let Ok(mut pools) = POOLS.try_lock() else {
         return make();
     };
@@ -52,38 +52,38 @@ pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     Ok(made)
 }
 
-/// A wish that work under way should end.
+/// A request to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Whether it was expressed.
+    /// Whether it was made.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// What is then true.
+    /// The flag that it sets.
     pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.0
     }
 
-    /// Expresses it.
+    /// Makes it.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// What to do with work that has been told to stop.
+/// What to do with work that was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterStop {
     /// Wait until it has stopped: it uses the interpreter.
     Wait,
-    /// Wait a moment, then leave it: it ends by itself, and nobody sees what it made.
+    /// Wait briefly, then abandon it: it ends by itself, and its result is dropped.
     Leave,
 }
 
 impl AfterStop {
-    /// For a study with so many policies of the caller's own.
+    /// For a study with this number of the caller's policies.
     pub fn of_study<T>(own: &[T]) -> Self {
         match own.is_empty() {
             true => Self::Leave,
@@ -99,15 +99,15 @@ struct Answer<T> {
 
 impl<T> Answer<T> {
     fn wait(&self, at_most: Duration) -> Option<std::thread::Result<T>> {
-        let slot = self.slot.lock().expect("nobody panics while holding it");
+        let slot = self.slot.lock().expect("lock poisoned");
         let waited = self
             .there
             .wait_timeout_while(slot, at_most, |slot| slot.is_none());
-        waited.expect("nobody panics while holding it").0.take()
+        waited.expect("lock poisoned").0.take()
     }
 }
 
-/// Does work on a thread of its own with the interpreter free, and raises KeyboardInterrupt soon after Ctrl-C.
+/// Runs work on a separate thread with the interpreter released, and raises KeyboardInterrupt soon after Ctrl-C.
 pub fn interruptible<T: Send + 'static>(
     py: Python,
     stop: &Stop,
@@ -121,13 +121,13 @@ pub fn interruptible<T: Send + 'static>(
     let theirs = Arc::clone(&answer);
     let run = move || {
         let done = catch_unwind(AssertUnwindSafe(work));
-        *theirs.slot.lock().expect("nobody panics while holding it") = Some(done);
+        *theirs.slot.lock().expect("lock poisoned") = Some(done);
         theirs.there.notify_one();
     };
     std::thread::Builder::new().name("cbwk".into()).spawn(run)?;
     loop {
         if let Some(done) = py.detach(|| answer.wait(TICK)) {
-            return done.map_err(|_| PyRuntimeError::new_err("cbwk has failed: this is a defect"));
+            return done.map_err(|_| PyRuntimeError::new_err("cbwk failed: this is a bug"));
         }
         if let Err(interrupt) = py.check_signals() {
             stop.set();

@@ -1,4 +1,4 @@
-//! What a study found, in memory and as the folder that the command line writes.
+//! Results of a study, in memory and as the folder of the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -15,19 +15,19 @@ use crate::errors::{of_input, of_output};
 /// A data file of a study: its name in the folder and its content.
 pub type DataCopy = (String, Vec<u8>);
 
-/// Results of a study that has run or was read from a folder.
+/// Results of a run, or read from a folder.
 #[pyclass(frozen, module = "cbwk._native")]
 #[derive(Debug)]
 pub struct RunResults {
     results: Results,
     episodes: EpisodeColumns,
     data: Vec<DataCopy>,
-    /// What the study's check changed or found strange.
+    /// Notes of the study's check.
     pub notes: Vec<String>,
 }
 
 impl RunResults {
-    /// Of a run.
+    /// The results of a run.
     pub fn new(
         results: Results,
         episodes: EpisodeColumns,
@@ -69,7 +69,7 @@ impl RunResults {
     }
 }
 
-/// The data files of a study, read while they are what the study was checked with.
+/// The data files of a study, read before they can change.
 pub fn read_data(file: &StudyFile) -> Result<Vec<DataCopy>, InputError> {
     let files = file.data().iter();
     files
@@ -77,7 +77,7 @@ pub fn read_data(file: &StudyFile) -> Result<Vec<DataCopy>, InputError> {
         .collect()
 }
 
-/// What a folder has from the start.
+/// Writes the files that a folder has from the start.
 pub fn write_study(
     folder: &ResultsFolder,
     data: &[DataCopy],
@@ -89,7 +89,7 @@ pub fn write_study(
     folder.write("study.toml", text.as_bytes())
 }
 
-/// What a folder has at the end, but for the episodes.
+/// Writes the files of the end, except the episodes.
 fn write_rest(folder: &ResultsFolder, mut results: Results) -> Result<(), OutputError> {
     results.write_tables(folder)?;
     let picture = report::plot::regret(&results).svg();
@@ -105,7 +105,7 @@ impl RunResults {
         py.detach(|| Self::read(&folder)).map_err(of_input)
     }
 
-    /// Writes the folder that the command line writes.
+    /// Writes the folder of the command line.
     fn save(&self, py: Python, folder: PathBuf) -> PyResult<()> {
         let written = py.detach(|| self.write(&folder));
         written.map_err(|error| of_output(&error))
@@ -149,7 +149,7 @@ impl RunResults {
         )
     }
 
-    /// What the study's check changed or found strange.
+    /// Notes of the study's check.
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }

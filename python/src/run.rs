@@ -1,5 +1,5 @@
-//! A study from its call to its results: the interpreter is free, progress is told, Ctrl-C ends it, and what is finished
-//! is kept where a folder was given.
+//! Runs a study with the interpreter released, reports progress, and stops on Ctrl-C; finished replications are kept if a
+//! folder is given.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ use crate::pool::{AfterStop, Stop, interruptible, pool};
 use crate::results::{RunResults, read_data, write_study};
 use crate::study::{Changes, StudySource};
 
-/// How often progress is told.
+/// How often progress is reported.
 const PROGRESS: Duration = Duration::from_millis(100);
 
 /// Runs a study. `added` are policies as a study file states them, `own` those of the caller; `progress` is called with
-/// the episodes that are done and all there are.
+/// the numbers of finished and of all episodes.
 #[pyfunction]
 #[pyo3(signature = (study, *, command, out, replications, seed, chosen, added, own, backend, threads, progress))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
@@ -66,7 +66,7 @@ pub fn run_study(
     interruptible(py, &stop, after, move || pool.install(|| run.run()))?
 }
 
-/// The study with policies of the caller's own, which its file does not have.
+/// The study with the caller's policies, which its file lacks.
 pub fn with_own(
     mut file: StudyFile,
     own: &[PyRef<OwnPolicy>],
@@ -80,7 +80,7 @@ pub fn with_own(
     Ok(file)
 }
 
-/// All that a run needs, on a thread of its own.
+/// The inputs of a run, for a separate thread.
 struct Run {
     file: StudyFile,
     command: String,
@@ -106,7 +106,7 @@ impl Run {
         }
     }
 
-    /// As the command line does it: every wave is on disk before the next begins.
+    /// Like the command line: every wave is on disk before the next begins.
     fn run_in_folder(&mut self, out: &Path) -> PyResult<RunResults> {
         let mut backend = self.choice.open().map_err(of_backend)?;
         let data = read_data(&self.file).map_err(of_input)?;
@@ -158,7 +158,7 @@ impl Run {
     }
 }
 
-/// Tells progress, and knows whether the study is to end.
+/// Reports progress, and checks whether the study should stop.
 struct Watcher {
     done: usize,
     all: usize,
@@ -170,7 +170,7 @@ struct Watcher {
 
 impl Watcher {
     fn tell(&mut self) {
-        // Once it was left, the interpreter may be gone.
+        // Once the run is abandoned, the interpreter may be gone.
         let Some(progress) = self.progress.as_ref().filter(|_| !self.stop.is_set()) else {
             return;
         };

@@ -1,4 +1,4 @@
-//! A study in parts: a shard's records as text that travels between processes, and the whole from all of them.
+//! Shards of a study: records as text for transfer between processes, and the merge of all of them.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -25,10 +25,10 @@ use crate::results::{RunResults, read_data, write_study};
 use crate::run::with_own;
 use crate::study::{Changes, StudySource};
 
-/// How often a shard looks whether it is still wanted.
+/// How often a shard checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a shard found.
+/// The results of a shard.
 #[derive(Debug, Serialize, Deserialize)]
 struct Part {
     shard: Shard,
@@ -39,7 +39,7 @@ struct Part {
     threads: usize,
 }
 
-/// Runs a shard of a study; the text is for [`merge_shards`]. It ends early once there is a file `unwanted`.
+/// Runs a shard of a study; the text is for [`merge_shards`]. It stops early once the file `unwanted` exists.
 #[pyfunction]
 #[pyo3(signature = (study, index, count, *, replications, seed, chosen, added, own, backend, threads, unwanted))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
@@ -85,7 +85,7 @@ pub fn run_shard(
     interruptible(py, &stop, after, run)?
 }
 
-/// Keeps all that a shard finds.
+/// Collects the records of a shard.
 struct Keeper {
     part: Part,
     stop: Stop,
@@ -141,7 +141,7 @@ pub fn check_folder(out: PathBuf) -> PyResult<()> {
     prepared.map(drop).map_err(|error| of_output(&error))
 }
 
-/// Keeps what some shards have found in a folder, as a run that was interrupted leaves it.
+/// Stores the records of some shards in a folder, like an interrupted run.
 #[pyfunction]
 #[pyo3(signature = (study, parts, *, out, command, replications, seed, chosen, added, own, backend))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
@@ -215,7 +215,7 @@ pub fn merge_shards(
 
 fn read_parts(parts: &[String]) -> PyResult<Vec<Part>> {
     let parts: Result<Vec<Part>, _> = parts.iter().map(|p| serde_json::from_str(p)).collect();
-    parts.map_err(|error| refused("shards", error, "what run_shard gave"))
+    parts.map_err(|error| refused("shards", error, "results of run_shard"))
 }
 
 fn merged(
@@ -233,7 +233,11 @@ fn merged(
     }
     let text = file.resolved_text();
     if parts.iter().any(|part| part.study != text) {
-        return Err(refused("shards", "another study's", "shards of this study"));
+        return Err(refused(
+            "shards",
+            "shards of another study",
+            "shards of this study",
+        ));
     }
     let start = Instant::now();
     let study = &file.study;

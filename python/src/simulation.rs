@@ -1,5 +1,4 @@
-//! A study's world step by step, for whoever decides outside: the same contexts and the same luck as a replication of the
-//! study.
+//! A study's world step by step, for an external decision maker: the contexts and random draws are those of a replication.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,13 +27,13 @@ struct State {
     contexts_stream: ChaCha8Rng,
     acceptance_stream: ChaCha8Rng,
     contexts: EpisodeContexts,
-    /// Steps played, H where none is under way.
+    /// Steps played; H outside an episode.
     step: usize,
     arrivals: usize,
     budget: u32,
 }
 
-/// Features of who has arrived, if somebody has; steps played; units left; which actions may be taken.
+/// Features of the customer, if one has arrived; steps played; units left; feasible actions.
 type View<'py> = (
     Option<Bound<'py, PyArray1<f64>>>,
     usize,
@@ -44,7 +43,7 @@ type View<'py> = (
 
 #[pymethods]
 impl Simulation {
-    /// Replication `replication` (from 0) of a study; another seed is another world.
+    /// Replication `replication` (from 0) of a study; `seed` replaces the study's.
     #[new]
     #[pyo3(signature = (study, seed, replication))]
     fn new(study: &StudySource, seed: Option<u64>, replication: u64) -> PyResult<Self> {
@@ -95,7 +94,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// What a decision maker sees now.
+    /// The current observation.
     fn view<'py>(&self, py: Python<'py>) -> View<'py> {
         let state = self.open();
         let task = self.world.task();
@@ -116,7 +115,7 @@ impl Simulation {
         )
     }
 
-    /// Plays a step: what was earned, whether somebody accepted, whether the episode is over.
+    /// Plays a step: reward, acceptance, and whether the episode is over.
     fn step(&self, action: usize) -> PyResult<(f64, bool, bool)> {
         let mut state = self.open();
         let task = self.world.task();
@@ -131,7 +130,7 @@ impl Simulation {
             .arrived()
             .map(|c| task.feasible(&c, action.max(1), state.budget));
         if action > 0 && feasible != Some(true) {
-            let accepted = "0, or a feasible action (the mask has them)";
+            let accepted = "0, or a feasible action (see the mask)";
             return Err(refused(
                 "action",
                 format!("{action}, which is infeasible"),
@@ -161,7 +160,7 @@ impl Simulation {
 }
 
 impl State {
-    /// Who has arrived at the step under way.
+    /// The arrival at the current step.
     fn arrived(&self) -> Option<cbwk_gpu::task::Context<'_>> {
         let next = self.contexts.iter().nth(self.arrivals);
         next.filter(|context| context.step == self.step)

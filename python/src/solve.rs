@@ -11,10 +11,10 @@ use crate::errors::{of_backend, refused, wrong};
 use crate::inputs::{Inputs, arrivals, lists};
 use crate::pool::{AfterStop, Stop, interruptible, pool};
 
-/// Candidates up to which the calling thread does the work itself, faster than it could hand it over.
+/// Up to this many candidates the calling thread does the work itself, which is faster.
 const AT_ONCE: u64 = 20_000;
 
-/// Candidates up to which nobody will want to interrupt.
+/// Up to this many candidates a solve need not be interruptible.
 const QUICK: u64 = 20_000_000;
 
 /// The value table of rewards, costs and bounds, shape (horizon + 1, budget + 1). Without `lcb` the probabilities are `ucb`
@@ -104,7 +104,7 @@ pub fn value_table<'py>(
     PyArray1::from_vec(py, table).reshape([horizon + 1, budget as usize + 1])
 }
 
-/// A problem that owns all it needs.
+/// A problem that owns its data.
 struct Work {
     sample: ContextSample,
     coefficients: Coefficients,

@@ -1,4 +1,4 @@
-//! Studies: presets, files and dictionaries, with what a call changes of them.
+//! Studies: presets, files and dictionaries, with the changes of a call.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use pyo3::types::{PyDict, PyList};
 use crate::errors::{of_input, refused};
 use crate::tables;
 
-/// A study that has been read, ready to be changed and run.
+/// A study that can be changed and run.
 #[pyclass(frozen, module = "cbwk._native")]
 #[derive(Debug, Clone)]
 pub struct StudySource {
     label: PathBuf,
     text: String,
-    /// Whether it was stated as values: then messages name fields, not lines.
+    /// Whether it comes from a dictionary: then messages name fields, not lines.
     stated: bool,
 }
 
-/// What a call changes of a study.
+/// Changes to a study.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     /// Another number of replications.
@@ -28,12 +28,12 @@ pub struct Changes {
     pub seed: Option<u64>,
     /// Policies to keep, or to add with their defaults.
     pub chosen: Vec<String>,
-    /// Policies to add, as a study file states them.
+    /// Policies to add, as in a study file.
     pub added: Vec<toml::Table>,
 }
 
 impl Changes {
-    /// Those of a call; `added` are dictionaries.
+    /// The changes of a call; `added` are dictionaries.
     pub fn new(
         replications: Option<u64>,
         seed: Option<u64>,
@@ -140,7 +140,7 @@ impl StudySource {
         })
     }
 
-    /// What another process needs to have the same study: texts alone. Paths become absolute.
+    /// The study as texts, for another process. Paths become absolute.
     fn state(&self) -> PyResult<(PathBuf, String, bool)> {
         let named = self.label.parent().is_some_and(|p| p != Path::new(""));
         let label = match self.label.is_file() || named {
@@ -150,11 +150,11 @@ impl StudySource {
         Ok((label, self.text.clone(), self.stated))
     }
 
-    /// A study from what [`StudySource::state`] gave.
+    /// A study from the result of [`StudySource::state`].
     #[staticmethod]
     fn of_state(label: PathBuf, text: String, stated: bool) -> PyResult<Self> {
         if stated && text.parse::<toml::Table>().is_err() {
-            return Err(refused("state", "a damaged text", "a state of a study"));
+            return Err(refused("state", "damaged text", "a state of a study"));
         }
         Ok(Self {
             label,
@@ -168,7 +168,7 @@ impl StudySource {
         Ok(self.check(&Changes::default())?.resolved_text())
     }
 
-    /// The settings a reader asks for first.
+    /// The main settings.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let study = self.check(&Changes::default())?.study;
         let task = study.world.task();

@@ -7,10 +7,10 @@ use toml::{Table, Value};
 use crate::arrays::described;
 use crate::errors::refused;
 
-/// How deep tables may lie in each other.
+/// The deepest nesting of tables.
 const DEPTH: usize = 32;
 
-/// A dictionary with text keys; `field` is its place in messages.
+/// A dictionary with text keys; messages name it `field`.
 pub fn table(field: &str, dict: &Bound<PyAny>) -> PyResult<Table> {
     match value(field, dict, 0)? {
         Some(Value::Table(table)) => Ok(table),
@@ -18,10 +18,10 @@ pub fn table(field: &str, dict: &Bound<PyAny>) -> PyResult<Table> {
     }
 }
 
-/// `None` becomes nothing: the key is left out.
+/// A value; `None` leaves the key out.
 fn value(field: &str, object: &Bound<PyAny>, depth: usize) -> PyResult<Option<Value>> {
     if depth > DEPTH {
-        return Err(refused(field, "a table too deep", "a study"));
+        return Err(refused(field, "tables nested too deeply", "a study"));
     }
     let wrong = || {
         refused(
@@ -63,7 +63,7 @@ fn value(field: &str, object: &Bound<PyAny>, depth: usize) -> PyResult<Option<Va
         }
         return Ok(Some(Value::Table(table)));
     }
-    // Arrays and scalars of NumPy; then whatever else is a path or a sequence.
+    // NumPy arrays and scalars; then paths and sequences.
     if let Ok(list) = object.call_method0("tolist") {
         return value(field, &list, depth + 1);
     }

@@ -1,4 +1,4 @@
-//! Tasks: what a decision maker knows, stated by hand or taken from a study.
+//! Tasks, defined by hand or taken from a study.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn costs(name: &'static str, values: &[f64]) -> PyResult<Vec<u32>> {
 
 #[pymethods]
 impl TaskHandle {
-    /// A task; `kind` says what `values` are, and `tables` are rewards and costs by context type.
+    /// A task; `kind` is the meaning of `values`, and `tables` are rewards and costs by context type.
     #[new]
     #[pyo3(signature = (horizon, budget, kind, values, tables, dimension, sizes, types, reward_max))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of Task")]
@@ -193,7 +193,7 @@ impl TaskHandle {
         PyArray1::from_slice(py, self.task.application().action_values())
     }
 
-    /// r of contexts, shape (n, actions); negative where an action is infeasible.
+    /// r of contexts, shape (n, actions); negative if an action is infeasible.
     fn rewards<'py>(
         &self,
         py: Python<'py>,

@@ -8,7 +8,7 @@ use super::task_args::{ImportArgs, OfferChoice};
 use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::history::{
-    BudgetSource, Clock, Import, ImportError, ImportSpec, OfferKind, StepSource,
+    BudgetSource, Import, ImportError, ImportSpec, OfferKind, OpeningHours, StepSource,
 };
 
 /// Runs the command.
@@ -75,7 +75,7 @@ fn spec(args: &ImportArgs) -> Result<ImportSpec, InputError> {
             clock: args
                 .open
                 .zip(args.close)
-                .map(|(open, close)| Clock { open, close }),
+                .map(|(open, close)| OpeningHours { open, close }),
         },
         (None, name) => StepSource::Column {
             name: needed("--step or --time", name.as_ref())?.clone(),

@@ -8,7 +8,7 @@ use super::args::{ReproduceArgs, TableFormat};
 use super::run::{Machine, results_folder, run_study, seconds, with_others};
 use super::{machine, resources};
 use cbwk_gpu::config::{self, StudyFile};
-use cbwk_gpu::report::verdict::{self, Panel};
+use cbwk_gpu::report::verdict::{self, FigurePanel};
 use cbwk_gpu::report::{plot, write_picture};
 use cbwk_gpu::runs::Data;
 
@@ -66,7 +66,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             let paper = results.first_policies(config::COMPARED.len());
             charts.push(plot::with_paper_names(plot::regret(&paper)));
             improved.push(plot::regret(results));
-            panels.push(Panel::new(panel.name(), *k, results, finished.excess));
+            panels.push(FigurePanel::new(panel.name(), *k, results, finished.excess));
             runs.push(results.run.text());
         }
         let figure = plot::side_by_side(&charts);

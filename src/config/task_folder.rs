@@ -90,10 +90,8 @@ impl TaskFolder {
         let task = Self::open(home.unwrap_or(Path::new(".")))?.file;
         let log = JournalLog::read(journal, &task)?;
         prepare(path, overwrite)?;
-        let mut text = Vec::new();
-        let place = path.join(LOG_FILE);
-        let summary = log.write(&task, &mut text, &place)?;
-        write_whole(&place, &text)?;
+        let (text, summary) = log.text(&task);
+        write_whole(&path.join(LOG_FILE), text.as_bytes())?;
         write_whole(&path.join(TASK_FILE), text_of(&task).as_bytes())?;
         Ok(summary)
     }

@@ -1,6 +1,6 @@
-//! The guide: what a user looks up. Every command, option, key and file named here is held against the program by tests.
+//! The user guide. Tests check every command, option, key and file named here against the program.
 //!
-//! | page | what it has |
+//! | page | content |
 //! | --- | --- |
 //! | [`commands`] | the commands, exit codes, what is never overwritten |
 //! | [`studies`] | the study file: every key, policies, oracles and their parameters |
@@ -8,7 +8,7 @@
 //! | [`own_data`] | from a log of real customers to prices |
 //! | [`live`] | offers to real customers, one at a time |
 //! | [`clusters`] | long studies: resume, shards, merge |
-//! | [`comparison`] | the paper's comparison, what goes beyond it, what unlabeled data are worth |
+//! | [`comparison`] | the paper's comparison, improvements on it, the value of unlabeled data |
 //! | [`speed`] | how plans are computed on CPU and GPU, and how fast |
 //! | [`checks`] | how the numbers are checked |
 

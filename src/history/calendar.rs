@@ -1,6 +1,6 @@
-//! Days and the dates that are written for them.
+//! Dates and their formats.
 
-/// What comes first in dates such as 16/11/2026 or 11-16-2026.
+/// The order of day and month in dates such as 16/11/2026 or 11-16-2026.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateOrder {
     /// Day, month, year.
@@ -10,30 +10,19 @@ pub enum DateOrder {
 }
 
 impl DateOrder {
-    /// Whether a cell has a date that one must know the order for.
-    pub fn is_needed(cell: &str) -> bool {
-        Self::numbers(cell).is_some()
-    }
-
-    /// The order that a date with a number above 12 tells.
-    pub fn told_by(cell: &str) -> Option<Self> {
-        match Self::numbers(cell)? {
+    /// `None` if the date in a cell does not need an order; else the order, if one of the numbers is above 12.
+    pub fn found_in(cell: &str) -> Option<Option<Self>> {
+        let date = cell.split(['T', ' ']).next()?;
+        let parts: Vec<&str> = date.split(['/', '-']).collect();
+        let numbers: (u32, u32) = match parts[..] {
+            [a, b, year] if a.len() <= 2 && year.len() == 4 => (a.parse().ok()?, b.parse().ok()?),
+            _ => return None,
+        };
+        Some(match numbers {
             (13.., 1..=12) => Some(Self::DayFirst),
             (1..=12, 13..) => Some(Self::MonthFirst),
             _ => None,
-        }
-    }
-
-    /// The two numbers before the year.
-    fn numbers(cell: &str) -> Option<(u32, u32)> {
-        let date = cell.split(['T', ' ']).next()?;
-        let parts: Vec<&str> = date.split(['/', '-']).collect();
-        match parts[..] {
-            [a, b, year] if a.len() <= 2 && year.len() == 4 => {
-                Some((a.parse().ok()?, b.parse().ok()?))
-            }
-            _ => None,
-        }
+        })
     }
 }
 
@@ -67,7 +56,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The date of a day, the other way round.
+/// The inverse: year, month and day.
 pub fn civil(number: i64) -> (i64, i64, i64) {
     let shifted = number + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -85,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_of_four_centuries_reads_back() {
+    fn dates_and_day_numbers_are_inverse() {
         for day in (-200_000..100_000).step_by(7) {
             let (y, m, d) = civil(day);
             assert_eq!(days_from_civil(y, m, d), day);

@@ -1,4 +1,4 @@
-//! Times of day, and how a day is cut into steps.
+//! Times of day, and how opening hours are divided into steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::error::Invalid;
 /// Seconds of a day.
 const DAY: u32 = 86_400;
 
-/// A moment as a cell gives it: its day where it has one, and the time of day as the cell's own clock shows it.
+/// A local time, with its day if known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Days since 1970-01-01.
@@ -19,8 +19,8 @@ pub struct Moment {
 
 impl Moment {
     /// Reads `2026-11-16 09:30`, `2026-11-16T09:30:05Z`, `16.11.2026 09:30`, `09:30:05`, `9:30 PM`, or seconds (or
-    /// milliseconds) since 1970; `16/11/2026` or `11/16/2026` where the order of days and months is known. Time zones are
-    /// passed over: what counts is the clock on the wall.
+    /// milliseconds) since 1970; `16/11/2026` or `11/16/2026` if the order of days and months is known. Time zones are
+    /// ignored: the local time counts.
     pub fn parse(text: &str, order: Option<DateOrder>) -> Option<Self> {
         if let Ok(number) = text.parse::<f64>() {
             return Self::since_epoch(number);
@@ -38,27 +38,20 @@ impl Moment {
         Some(Self { day, second })
     }
 
-    /// Whether a text is a moment or a day in any spelling.
+    /// Whether a text is a time or a date in any format.
     pub fn is_date(text: &str) -> bool {
-        let orders = [None, Some(DateOrder::DayFirst), Some(DateOrder::MonthFirst)];
-        let whole_day = format!("{text} 00:00");
-        let mut tries = orders
-            .iter()
-            .flat_map(|order| [(text, order), (&whole_day, order)]);
-        tries.any(|(text, order)| Self::parse(text, *order).is_some())
+        Self::second_of(text).is_some() || Self::second_of(&format!("{text} 00:00")).is_some()
     }
 
-    /// Seconds since midnight, which do not need the order of days and months.
+    /// Seconds since midnight, for which the order of days and months does not matter.
     pub fn second_of(text: &str) -> Option<u32> {
         let orders = [DateOrder::DayFirst, DateOrder::MonthFirst];
-        let moment = orders
-            .iter()
-            .find_map(|order| Self::parse(text, Some(*order)));
-        moment.map(|moment| moment.second)
+        let mut moments = orders.iter().map(|order| Self::parse(text, Some(*order)));
+        moments.find_map(|moment| moment.map(|m| m.second))
     }
 
     fn since_epoch(number: f64) -> Option<Self> {
-        // Numbers of other sizes are more likely hours or ids.
+        // Other numbers are more likely hours or ids.
         let seconds = match number {
             x if (1e8..1e11).contains(&x) => x,
             x if (1e11..1e14).contains(&x) => x / 1000.0,
@@ -71,7 +64,7 @@ impl Moment {
         })
     }
 
-    /// Seconds since 1970, or since midnight where the day is not known.
+    /// Seconds since 1970, or since midnight if the day is not known.
     pub fn absolute(&self) -> i64 {
         self.day.unwrap_or(0) * i64::from(DAY) + i64::from(self.second)
     }
@@ -91,19 +84,15 @@ fn second_of(time: &str) -> Option<u32> {
         .checked_sub(2)
         .filter(|at| time.is_char_boundary(*at));
     let (clock, half) = time.split_at(at.unwrap_or(0));
-    let (am, pm) = (
-        half.eq_ignore_ascii_case("am"),
-        half.eq_ignore_ascii_case("pm"),
-    );
-    if !am && !pm {
-        return second_of_day(time);
-    }
+    let start = match half.to_ascii_lowercase().as_str() {
+        "am" => 0,
+        "pm" => NOON,
+        _ => return second_of_day(time),
+    };
     // 12:30 AM is half past midnight, 12:30 PM half past noon.
     let second = second_of_day(clock)?;
-    let of_half = (3600..NOON + 3600)
-        .contains(&second)
-        .then_some(second % NOON);
-    of_half.map(|second| second + if pm { NOON } else { 0 })
+    let is_valid = (3600..NOON + 3600).contains(&second);
+    is_valid.then_some(start + second % NOON)
 }
 
 fn second_of_day(time: &str) -> Option<u32> {
@@ -132,20 +121,26 @@ fn second_of_day(time: &str) -> Option<u32> {
         .then_some(hour * 3600 + minute * 60 + second)
 }
 
-/// When an episode opens and closes; the time between is cut into equal steps.
+/// When an episode opens and closes; the time between is divided into equal steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Clock {
+pub struct OpeningHours {
     /// `HH:MM` or `HH:MM:SS`.
     #[serde(with = "time_of_day")]
     pub open: u32,
-    /// Likewise; at or before `open` is on the next day.
+    /// Likewise; if not after `open`, on the next day.
     #[serde(with = "time_of_day")]
     pub close: u32,
 }
 
-impl Clock {
-    /// The opening hours that hold all these times, in whole hours.
+impl std::fmt::Display for OpeningHours {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{} to {}", show_time(self.open), show_time(self.close))
+    }
+}
+
+impl OpeningHours {
+    /// Whole hours that include both times.
     pub fn around(earliest: u32, latest: u32) -> Self {
         let open = earliest / 3600 * 3600;
         let close = latest.div_ceil(3600) * 3600;
@@ -155,7 +150,7 @@ impl Clock {
         }
     }
 
-    /// Checks times that came from outside.
+    /// Checks that both are times of day.
     pub fn check(&self) -> Result<(), Invalid> {
         for (name, time) in [("clock.open", self.open), ("clock.close", self.close)] {
             if time >= DAY {
@@ -172,7 +167,7 @@ impl Clock {
         }
     }
 
-    /// The step (1-based) of a time of day, where it is within the opening hours; closing time belongs to the last step.
+    /// The step (1-based) of a time of day, `None` outside the hours; closing time belongs to the last step.
     pub fn step(&self, second: u32, steps: usize) -> Option<usize> {
         let since = (second + DAY - self.open) % DAY;
         let span = self.span();
@@ -190,7 +185,7 @@ impl Clock {
     }
 }
 
-/// A time of day as `HH:MM`, with seconds where there are some.
+/// A time of day as `HH:MM`, or `HH:MM:SS` with seconds.
 pub fn show_time(second: u32) -> String {
     let (hour, minute, rest) = (second / 3600, second / 60 % 60, second % 60);
     match rest {
@@ -199,7 +194,7 @@ pub fn show_time(second: u32) -> String {
     }
 }
 
-/// A time of day as a user gives it.
+/// Parses a time of day.
 pub fn parse_time(text: &str) -> Option<u32> {
     second_of(text.trim())
 }
@@ -223,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_in_several_spellings() {
+    fn moments_in_several_formats() {
         let noon = 12 * 3600;
         for text in [
             "2026-11-16 12:00",
@@ -275,8 +270,8 @@ mod tests {
         assert_eq!(day("3/11/2026 9:30", first).as_deref(), Some("2026-11-03"));
         assert_eq!(day("3-11-2026 9:30", second).as_deref(), Some("2026-03-11"));
         assert_eq!(day("16/11/2026 9:30", second), None);
-        assert_eq!(DateOrder::told_by("16/11/2026 9:30"), Some(first));
-        assert_eq!(DateOrder::told_by("11-16-2026"), Some(second));
+        assert_eq!(DateOrder::found_in("16/11/2026 9:30"), Some(Some(first)));
+        assert_eq!(DateOrder::found_in("11-16-2026"), Some(Some(second)));
         for unclear in [
             "3/11/2026",
             "2026-11-16 9:30",
@@ -284,7 +279,7 @@ mod tests {
             "40/40/2026",
             "",
         ] {
-            assert_eq!(DateOrder::told_by(unclear), None, "{unclear}");
+            assert_eq!(DateOrder::found_in(unclear).flatten(), None, "{unclear}");
         }
         assert!(
             Moment::is_date("11/16/2026") && Moment::is_date("9:30 am") && !Moment::is_date("noon")
@@ -292,8 +287,8 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_cut_into_equal_steps() {
-        let clock = Clock::around(8 * 3600 + 60, 19 * 3600 + 1);
+    fn hours_are_divided_into_equal_steps() {
+        let clock = OpeningHours::around(8 * 3600 + 60, 19 * 3600 + 1);
         assert_eq!((clock.open, clock.close), (8 * 3600, 20 * 3600));
         assert_eq!(clock.step(8 * 3600, 24), Some(1));
         assert_eq!(clock.step(8 * 3600 + 1800, 24), Some(2));
@@ -304,7 +299,7 @@ mod tests {
         );
         assert_eq!(clock.start_of(24, 24), "19:30");
         // A bar closes after midnight.
-        let bar = Clock {
+        let bar = OpeningHours {
             open: 18 * 3600,
             close: 2 * 3600,
         };
@@ -316,7 +311,7 @@ mod tests {
             ),
             (Some(1), Some(8), None)
         );
-        let whole_day = Clock::around(0, 86_399);
+        let whole_day = OpeningHours::around(0, 86_399);
         assert_eq!(
             (whole_day.step(0, 24), whole_day.step(86_399, 24)),
             (Some(1), Some(24))

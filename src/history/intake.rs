@@ -1,4 +1,4 @@
-//! Raw requests of a live learner, read by the rules of the task: its encoding and its clock.
+//! Reads the raw requests of a live learner with the task's encoding and opening hours.
 
 use std::collections::BTreeMap;
 
@@ -16,27 +16,17 @@ impl Intake for TaskFile {
         for (name, value) in context {
             raw.insert(name.clone(), cell(name, value)?);
         }
-        let encoded = self.encoding.encode(&raw)?;
-        let notes = encoded.notes.iter().map(ToString::to_string);
-        Ok((encoded.features, notes.collect()))
+        self.encoding.encode(&raw)
     }
 
     fn step(&self, time: &str) -> Result<usize, Invalid> {
-        let Some(clock) = &self.clock else {
-            let accepted = "a step: the task was imported without times";
-            return Err(Invalid::new("time", format!("`{time}`"), accepted));
-        };
         let wrong = |accepted: &str| Invalid::new("time", format!("`{time}`"), accepted);
+        let no_times = || wrong("a step: the task was imported without times");
+        let hours = self.clock.as_ref().ok_or_else(no_times)?;
         let second = Moment::second_of(time.trim());
         let second = second.ok_or_else(|| wrong("a time such as 2026-11-16 09:30"))?;
-        let step = clock.step(second, self.task.horizon);
-        step.ok_or_else(|| {
-            let open = super::show_time(clock.open);
-            wrong(&format!(
-                "a time from {open} to {}",
-                super::show_time(clock.close)
-            ))
-        })
+        let step = hours.step(second, self.task.horizon);
+        step.ok_or_else(|| wrong(&format!("a time from {hours}")))
     }
 }
 

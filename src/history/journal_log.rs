@@ -1,40 +1,40 @@
-//! The journal of a live learner as a labeled log, which fits, plans and evaluations read.
+//! The journal of a live learner as a labeled log.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::log::{LogRow, LogWriter};
 use super::task_file::TaskFile;
-use crate::error::{InputError, OutputError};
+use crate::error::InputError;
 use crate::learner::journal::JournalError;
 use crate::learner::live::{DecideRecord, Intake, read_journal};
 
-/// What a journal held.
+/// Counts of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct JournalSummary {
     /// Episodes.
     pub episodes: usize,
     /// Arrivals.
     pub arrivals: usize,
-    /// Offers whose outcome is known.
+    /// Offers with a known outcome.
     pub offers: usize,
     /// Acceptances.
     pub accepted: usize,
-    /// Offers whose outcome never came: in the log they are arrivals without an offer.
+    /// Offers without an outcome; in the log they are arrivals without an offer.
     pub without_outcome: usize,
 }
 
-/// A journal that was read and can become a log.
+/// The content of a journal.
 #[derive(Debug)]
 pub struct JournalLog {
     episodes: Vec<(String, u32)>,
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<JournalArrival>,
 }
 
 #[derive(Debug)]
-struct Arrival {
+struct JournalArrival {
     episode: usize,
     step: usize,
     features: Vec<f64>,
@@ -44,19 +44,19 @@ struct Arrival {
 }
 
 #[derive(Deserialize)]
-struct Begun {
+struct BeginRecord {
     episode: String,
     budget: u32,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct ObserveRecord {
     id: String,
     accepted: bool,
 }
 
 impl JournalLog {
-    /// Reads a journal of a task.
+    /// Reads the journal of a task.
     pub fn read(journal: &Path, task: &TaskFile) -> Result<Self, InputError> {
         let mut log = Self {
             episodes: Vec::new(),
@@ -67,7 +67,7 @@ impl JournalLog {
         let read = read_journal(journal, |op, line| {
             match op {
                 "begin" => {
-                    let begun: Begun = serde_json::from_slice(line).map_err(wrong)?;
+                    let begun: BeginRecord = serde_json::from_slice(line).map_err(wrong)?;
                     log.episodes.push((begun.episode, begun.budget));
                 }
                 "decide" => {
@@ -75,7 +75,7 @@ impl JournalLog {
                     let episode = log.episodes.len().checked_sub(1);
                     let features = task.features(&decide.context);
                     by_id.insert(decide.id, log.arrivals.len());
-                    log.arrivals.push(Arrival {
+                    log.arrivals.push(JournalArrival {
                         episode: episode.ok_or("a decision before the first episode")?,
                         step: decide.step,
                         features: features.map_err(|error| error.to_string())?.0,
@@ -85,11 +85,11 @@ impl JournalLog {
                     });
                 }
                 "observe" => {
-                    let told: Told = serde_json::from_slice(line).map_err(wrong)?;
+                    let observed: ObserveRecord = serde_json::from_slice(line).map_err(wrong)?;
                     let arrival = by_id
-                        .get(&told.id)
+                        .get(&observed.id)
                         .ok_or("an outcome without its decision")?;
-                    log.arrivals[*arrival].accepted = Some(told.accepted);
+                    log.arrivals[*arrival].accepted = Some(observed.accepted);
                 }
                 _ => {}
             }
@@ -108,7 +108,7 @@ impl JournalLog {
             JournalError::Io { path, reason } => InputError::unreadable(&path, &reason),
             JournalError::Busy(file) => InputError::File {
                 file,
-                message: "another process has it".into(),
+                message: "another process is using it".into(),
             },
         })?;
         if log.arrivals.is_empty() {
@@ -120,61 +120,42 @@ impl JournalLog {
         Ok(log)
     }
 
-    /// Writes the log; `place` is what errors call it.
-    pub fn write(
-        &self,
-        task: &TaskFile,
-        out: impl Write,
-        place: &Path,
-    ) -> Result<JournalSummary, OutputError> {
+    /// The text of the log, and its counts.
+    pub fn text(&self, task: &TaskFile) -> (String, JournalSummary) {
         let mut summary = JournalSummary {
             episodes: self.episodes.len(),
             arrivals: self.arrivals.len(),
             ..JournalSummary::default()
         };
-        self.rows(task, out, &mut summary).map_err(|error| {
-            OutputError::unwritable(place, std::io::Error::other(error.to_string()))
-        })?;
-        Ok(summary)
-    }
-
-    fn rows(
-        &self,
-        task: &TaskFile,
-        out: impl Write,
-        summary: &mut JournalSummary,
-    ) -> csv::Result<()> {
-        let mut out = csv::Writer::from_writer(out);
-        let mut header = vec!["episode".to_string(), "step".into()];
-        header.extend(task.encoding.names());
-        header.extend(["action", "accepted", "budget", "probability"].map(String::from));
-        out.write_record(&header)?;
-        let mut next = 0;
-        for (number, (name, budget)) in self.episodes.iter().enumerate() {
-            let first = next;
-            while let Some(arrival) = self.arrivals.get(next).filter(|a| a.episode == number) {
-                next += 1;
-                let mut row = vec![name.clone(), arrival.step.to_string()];
-                row.extend(arrival.features.iter().map(ToString::to_string));
+        let mut log = LogWriter::new(&task.encoding, true, true);
+        let mut arrivals = self.arrivals.iter().peekable();
+        for (number, (episode, budget)) in self.episodes.iter().enumerate() {
+            let (episode, budget) = (episode.as_str(), Some(*budget));
+            if arrivals.peek().is_none_or(|a| a.episode != number) {
+                log.row(&LogRow {
+                    episode,
+                    step: 1,
+                    budget,
+                    ..LogRow::default()
+                });
+            }
+            while let Some(arrival) = arrivals.next_if(|a| a.episode == number) {
                 let known = arrival.offer.zip(arrival.accepted);
+                let accepted = known.is_some_and(|(_, accepted)| accepted);
                 summary.offers += usize::from(known.is_some());
                 summary.without_outcome += usize::from(arrival.offer.is_some() && known.is_none());
-                let accepted = known.is_some_and(|(_, accepted)| accepted);
                 summary.accepted += usize::from(accepted);
-                row.push(known.map_or(String::new(), |(offer, _)| offer.to_string()));
-                row.push(u8::from(accepted).to_string());
-                row.push(budget.to_string());
-                row.push(known.map_or(String::new(), |_| arrival.probability.to_string()));
-                out.write_record(&row)?;
-            }
-            if next == first {
-                // Nobody came.
-                let mut row = vec![name.clone(), "1".into()];
-                row.extend(vec![String::new(); task.encoding.dimension() + 2]);
-                row.extend([budget.to_string(), String::new()]);
-                out.write_record(&row)?;
+                log.row(&LogRow {
+                    episode,
+                    step: arrival.step,
+                    features: &arrival.features,
+                    offer: known.map(|(offer, _)| offer),
+                    accepted,
+                    budget,
+                    probability: known.map(|_| arrival.probability),
+                });
             }
         }
-        Ok(out.flush()?)
+        (log.text, summary)
     }
 }

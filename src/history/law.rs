@@ -1,5 +1,5 @@
-//! Context laws from a log: the contexts that came at a step where they are many, those of all steps where they are few;
-//! and how often somebody came.
+//! Context laws and arrival rates from a log. A step with many arrivals has its own contexts; the others share those of
+//! all steps.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -7,22 +7,22 @@ use std::ops::RangeInclusive;
 use super::log::LabeledLog;
 use crate::task::Task;
 
-/// A step with fewer arrivals than this takes the contexts of all steps.
+/// A step with fewer arrivals than this uses the contexts of all steps.
 pub const POOLED_BELOW: u64 = 200;
 
-/// Arrivals after the stock was gone that would have to be missing before it is believed that nobody wrote them down.
+/// A log is taken to stop when stock runs out if at least this many later arrivals were expected and none is recorded.
 const MISSED: f64 = 5.0;
 
-/// Which contexts of a log stand for the law of which step.
+/// The empirical context law of each step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmpiricalLaw {
-    /// Groups of arrivals (by their place in the log), each the law of one step or more.
+    /// Groups of arrivals (by index in the log), each the law of one or several steps.
     pub groups: Vec<Vec<u32>>,
     /// The group of each step.
     pub group_of_step: Vec<usize>,
     /// Arrivals of each step.
     pub arrivals: Vec<u64>,
-    /// Whether a step takes the contexts of all.
+    /// Whether a step uses the contexts of all steps.
     pub pooled: Vec<bool>,
 }
 
@@ -55,33 +55,26 @@ impl EmpiricalLaw {
         law
     }
 
-    /// Neighbouring steps (1-based) with the same law, and its distinct contexts with their probabilities.
-    pub fn segments(&self, log: &LabeledLog) -> Vec<Segment> {
-        let mut segments: Vec<Segment> = Vec::new();
-        let mut last = None;
-        for (step, &group) in (1..).zip(&self.group_of_step) {
-            match segments.last_mut() {
-                Some(segment) if last == Some(group) => {
-                    segment.steps = *segment.steps.start()..=step;
-                }
-                _ => {
-                    let (values, weights) = distinct(log, &self.groups[group]);
-                    segments.push(Segment {
-                        steps: step..=step,
-                        values,
-                        weights,
-                    });
-                }
+    /// Runs of neighbouring steps with the same law, with its distinct contexts and their probabilities.
+    pub fn segments(&self, log: &LabeledLog) -> Vec<LawSegment> {
+        let mut end = 0;
+        let runs = self.group_of_step.chunk_by(|group, next| group == next);
+        let segment = |run: &[usize]| {
+            let (values, weights) = distinct(log, &self.groups[run[0]]);
+            end += run.len();
+            LawSegment {
+                steps: end - run.len() + 1..=end,
+                values,
+                weights,
             }
-            last = Some(group);
-        }
-        segments
+        };
+        runs.map(segment).collect()
     }
 }
 
-/// A law of neighbouring steps.
+/// The law of neighbouring steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Segment {
+pub struct LawSegment {
     /// The steps, 1-based.
     pub steps: RangeInclusive<usize>,
     /// Contexts.
@@ -90,7 +83,7 @@ pub struct Segment {
     pub weights: Vec<f64>,
 }
 
-/// Equal contexts once, with their share.
+/// Distinct contexts with their shares.
 fn distinct(log: &LabeledLog, arrivals: &[u32]) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
     let (mut values, mut weights) = (Vec::new(), Vec::new());
@@ -110,18 +103,18 @@ fn distinct(log: &LabeledLog, arrivals: &[u32]) -> (Vec<Vec<f64>>, Vec<f64>) {
     (values, weights)
 }
 
-/// How many steps of each episode were watched. Where a shop writes down nobody once its stock is gone, the steps after
-/// that tell nothing of arrivals.
+/// The number of observed steps of each episode. If a shop records nobody once its stock is gone, later steps say nothing
+/// about arrivals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposure {
-    /// Steps watched, by episode.
+    /// Observed steps, by episode.
     pub steps: Vec<u32>,
     /// Episodes that ended early.
     pub cut_short: usize,
 }
 
 impl Exposure {
-    /// Finds out whether the log goes on after the stock is gone.
+    /// Finds whether the log continues after the stock is gone.
     pub fn of(log: &LabeledLog, task: &Task) -> Self {
         let horizon = task.horizon() as u32;
         let gone: Vec<u32> = (0..log.episodes().len())
@@ -154,7 +147,7 @@ impl Exposure {
         }
     }
 
-    /// Arrivals per watched step, where episodes count by weight; at most 1, because plans know one arrival per step.
+    /// Weighted arrivals per observed step, at most 1, because plans have at most one arrival per step.
     pub fn rates(
         &self,
         log: &LabeledLog,
@@ -179,7 +172,7 @@ impl Exposure {
     }
 }
 
-/// Steps of an episode until nothing could be offered any more.
+/// Steps of an episode until nothing can be offered any more.
 fn steps_until_gone(log: &LabeledLog, task: &Task, episode: usize) -> u32 {
     let horizon = task.horizon() as u32;
     let episode = &log.episodes()[episode];

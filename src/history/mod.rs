@@ -1,5 +1,5 @@
-//! Own data: logs of real episodes. A raw file becomes a task and a labeled log ([`Import`]); how raw columns become
-//! features is stored with the task ([`Encoding`]), so that whoever meets a customer later describes them alike.
+//! Own data: logs of real episodes. [`Import`] turns a raw file into a task and a labeled log. The task stores how raw
+//! columns become features ([`Encoding`]).
 
 mod calendar;
 mod clock;
@@ -15,14 +15,14 @@ pub mod plan;
 mod raw;
 mod task_file;
 
-pub use clock::{Clock, Moment, parse_time, show_time};
-pub use encoding::{CONSTANT, Column, Encoded, Encoding, Missing, Note, RESERVED, Value};
+pub use clock::{OpeningHours, parse_time};
+pub use encoding::{Column, Encoding, Missing};
 pub use import::{
     BudgetSource, Import, ImportError, ImportSpec, Imported, OfferCount, OfferKind, StepSource,
     Summary, count,
 };
 pub use journal_log::{JournalLog, JournalSummary};
-pub use law::{EmpiricalLaw, Exposure, POOLED_BELOW, Segment};
-pub use log::{Arrival, Episode, FeatureColumns, LabeledLog, LogForm};
+pub use law::{EmpiricalLaw, Exposure, LawSegment, POOLED_BELOW};
+pub use log::{FeatureColumns, LabeledLog, LogArrival, LogEpisode, LogForm};
 pub use raw::Raw;
 pub use task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};

@@ -1,16 +1,15 @@
-//! Cells of raw files: what is missing, what is a number, what is a yes. Import, plans and the live service read values by
-//! these rules and no others.
+//! Cells of raw files: missing values, numbers, yes and no. Import, plans and the live service share these rules.
 
 use crate::task::NUMBER_LIMIT;
 
 /// A raw value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Raw<'a> {
-    /// Nothing is known.
+    /// Not known.
     Missing,
     /// A number.
     Number(f64),
-    /// A text, which may spell a number.
+    /// A text, possibly a number in digits.
     Text(&'a str),
 }
 
@@ -23,23 +22,41 @@ impl<'a> Raw<'a> {
             false => Self::Text(text),
         }
     }
+
+    /// A level of a category; the empty one is a missing value.
+    pub(super) fn level(level: &'a str) -> Self {
+        match level {
+            "" => Self::Missing,
+            level => Self::Text(level),
+        }
+    }
+}
+
+impl std::fmt::Display for Raw<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Missing => Ok(()),
+            Self::Number(x) => write!(f, "{x}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 /// Words for a missing value, in any case.
 const MISSING: [&str; 6] = ["na", "n/a", "nan", "null", "?", "-"];
 
-/// Whether a trimmed cell says that nothing is known.
-pub fn is_missing(text: &str) -> bool {
+/// Whether a trimmed cell is a missing value.
+fn is_missing(text: &str) -> bool {
     text.is_empty() || (text.len() <= 4 && MISSING.iter().any(|m| text.eq_ignore_ascii_case(m)))
 }
 
-/// The number that a trimmed cell spells, of a size that the program accepts.
+/// The number in a trimmed cell, if its size is accepted.
 pub fn number(text: &str) -> Option<f64> {
     let x: f64 = text.parse().ok()?;
     (x.abs() <= NUMBER_LIMIT).then_some(x)
 }
 
-/// Likewise where decimals may stand after a comma.
+/// Likewise, where the decimal separator may be a comma.
 pub fn number_with_comma(text: &str) -> Option<f64> {
     match text.bytes().filter(|b| *b == b',').count() {
         1 if !text.contains('.') => number(&text.replace(',', ".")),
@@ -47,7 +64,7 @@ pub fn number_with_comma(text: &str) -> Option<f64> {
     }
 }
 
-/// The yes or no that a trimmed cell spells.
+/// The yes or no in a trimmed cell.
 pub fn flag(text: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     if is(&["1", "true", "yes", "y", "t", "1.0"]) {
@@ -56,7 +73,7 @@ pub fn flag(text: &str) -> Option<bool> {
     is(&["0", "false", "no", "n", "f", "0.0"]).then_some(false)
 }
 
-/// A whole number from 0 that a trimmed cell spells; 3.0 is one too.
+/// The whole number from 0 in a trimmed cell; `3.0` is accepted.
 pub fn whole(text: &str) -> Option<u32> {
     if let Ok(x) = text.parse() {
         return Some(x);

@@ -1,8 +1,8 @@
-//! `task.toml`: what a decision maker knows, as found in the raw file, and how raw columns become features.
+//! `task.toml`: the task found in the raw file, and how raw columns become features.
 
 use serde::{Deserialize, Serialize};
 
-use super::clock::Clock;
+use super::clock::OpeningHours;
 use super::encoding::Encoding;
 use crate::error::{Invalid, shown};
 use crate::task::{Application, ApplicationSpec, Task, TaskSpec};
@@ -15,11 +15,11 @@ pub struct TaskFile {
     pub task: Sizes,
     /// What is offered.
     pub application: Offers,
-    /// Where the raw file has what.
+    /// Names of the raw file's columns.
     pub columns: Columns,
-    /// How times become steps, where they do.
+    /// Opening hours, if steps come from times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock: Option<Clock>,
+    pub clock: Option<OpeningHours>,
     /// How the action's value is scaled in phi.
     pub action: ActionScale,
     /// How raw columns become features.
@@ -63,10 +63,10 @@ pub enum Offers {
 pub struct Columns {
     /// Episode.
     pub episode: String,
-    /// Step, where the file has it.
+    /// Step, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Time, where steps are cut from it.
+    /// Time, if steps come from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// Price, wage or bid offered.
@@ -87,7 +87,7 @@ pub struct Columns {
 pub struct ActionScale {
     /// Mean over the offers of the log.
     pub mean: f64,
-    /// Standard deviation over the offers of the log; 1 where all are equal.
+    /// Standard deviation over the offers of the log; 1 if all are equal.
     pub deviation: f64,
 }
 
@@ -99,7 +99,7 @@ impl ActionScale {
 }
 
 impl Offers {
-    /// The specification of the application.
+    /// As the application of a task.
     pub fn spec(&self) -> ApplicationSpec {
         match self {
             Self::Pricing { prices } => ApplicationSpec::Pricing {
@@ -112,7 +112,7 @@ impl Offers {
         }
     }
 
-    /// The same with some of the actions (numbered from 1).
+    /// Only some of the actions (numbered from 1).
     pub fn only(&self, actions: &[usize]) -> Self {
         fn chosen<T: Copy>(list: &[T], actions: &[usize]) -> Vec<T> {
             actions.iter().map(|a| list[a - 1]).collect()
@@ -130,7 +130,7 @@ impl Offers {
         }
     }
 
-    /// What an action is called: `price`, `wage` or `bid`.
+    /// The noun for an action: `price`, `wage` or `bid`.
     pub fn noun(&self) -> &'static str {
         match self {
             Self::Pricing { .. } => "price",
@@ -139,19 +139,19 @@ impl Offers {
         }
     }
 
-    /// Whether more people accept where the action's value is higher.
+    /// Whether acceptance rises with the action's value.
     pub fn acceptance_rises(&self) -> bool {
         !matches!(self, Self::Pricing { .. })
     }
 }
 
 impl TaskFile {
-    /// The task of these offers, once everything is checked.
+    /// Checks everything and makes the task.
     pub fn check(&self) -> Result<Task, Invalid> {
         self.check_with(&self.application)
     }
 
-    /// The task with other offers, such as some of the log's.
+    /// Likewise with other offers, such as a subset.
     pub fn check_with(&self, offers: &Offers) -> Result<Task, Invalid> {
         self.encoding.check()?;
         if let Some(clock) = &self.clock {
@@ -160,11 +160,8 @@ impl TaskFile {
         let ActionScale { mean, deviation } = self.action;
         if !(mean.is_finite() && deviation.is_finite() && deviation > 0.0) {
             let found = format!("mean = {}, deviation = {}", shown(mean), shown(deviation));
-            return Err(Invalid::new(
-                "action",
-                found,
-                "a mean and a positive deviation",
-            ));
+            let accepted = "a mean and a positive deviation";
+            return Err(Invalid::new("action", found, accepted));
         }
         let spec = offers.spec();
         let dimension = self.encoding.dimension();
@@ -172,7 +169,7 @@ impl TaskFile {
         let rising = application.action_values().is_sorted_by(|a, b| a < b);
         if !rising {
             let accepted = "different actions in rising order";
-            return Err(Invalid::new("application", "others", accepted));
+            return Err(Invalid::new("application", "another order", accepted));
         }
         let spendable = u64::from(application.cost_max()) * self.task.horizon as u64;
         let limit = u32::try_from(spendable).unwrap_or(u32::MAX);

@@ -1,10 +1,10 @@
-//! What `calibrate` shows: coverage, width and error of an oracle's bounds as data grow.
+//! Tables and charts of `calibrate`: coverage, width and error of an oracle's bounds as data grow.
 
-use super::plot::{AxisName, Chart, Point, Series};
+use super::plot::{AxisSpec, Chart, Point, Series};
 use super::style::{Style, Table, fixed};
 use crate::results::CoverageRow;
 
-/// A table for people, of one oracle.
+/// The table of one oracle.
 pub fn table(rows: &[CoverageRow], style: Style) -> String {
     let mut table = Table::new([
         "observations",
@@ -29,12 +29,12 @@ pub fn table(rows: &[CoverageRow], style: Style) -> String {
     table.text(style)
 }
 
-/// The lines of each oracle, one oracle after another.
+/// The rows of each oracle.
 pub fn by_oracle(rows: &[CoverageRow]) -> impl Iterator<Item = &[CoverageRow]> {
     rows.chunk_by(|row, next| row.oracle == next.oracle)
 }
 
-/// `coverage.svg`: the share of data sets whose pairs are all covered and that of single pairs, against the level asked for.
+/// `coverage.svg`: the share of data sets whose pairs are all covered and that of single pairs, beside the level 1 - delta.
 pub fn coverage_chart(title: &str, delta: f64, rows: &[CoverageRow]) -> Chart {
     let curves: [Curve; 2] = [
         ("all pairs at once", |row| row.all_covered),
@@ -48,13 +48,10 @@ pub fn coverage_chart(title: &str, delta: f64, rows: &[CoverageRow]) -> Chart {
     series.push(level.with_note(note).with_style(6, 2));
     Chart {
         title: title.into(),
-        x: AxisName {
-            whole: true,
-            ..AxisName::log("observations")
-        },
-        y: AxisName {
+        x: AxisSpec::log_whole("observations"),
+        y: AxisSpec {
             from_zero: false,
-            ..AxisName::linear("share inside the bounds")
+            ..AxisSpec::linear("share inside the bounds")
         },
         series,
     }
@@ -68,16 +65,13 @@ pub fn width_chart(title: &str, rows: &[CoverageRow]) -> Chart {
     ];
     Chart {
         title: title.into(),
-        x: AxisName {
-            whole: true,
-            ..AxisName::log("observations")
-        },
-        y: AxisName::log("conversion probability"),
+        x: AxisSpec::log_whole("observations"),
+        y: AxisSpec::log("conversion probability"),
         series: by_curve(rows, curves),
     }
 }
 
-/// What a curve shows, and its values.
+/// The name and the values of a curve.
 type Curve = (&'static str, fn(&CoverageRow) -> f64);
 
 /// Two curves per oracle: a colour for the oracle, solid for the first and dashed for the second.
@@ -88,7 +82,7 @@ fn by_curve(rows: &[CoverageRow], curves: [Curve; 2]) -> Vec<Series> {
             let points = rows.iter();
             let points = points.map(|row| Point::new(row.observations as f64, value(row)));
             let name = rows.first().map_or("", |row| &row.oracle);
-            // Tight bounds stand beside the paper's: what differs comes first, where there is little room.
+            // The bounds come first: long names are cut at the end.
             let name = match name.split_once(", ") {
                 Some((oracle, bounds)) => {
                     format!("{} {oracle}", bounds.trim_end_matches(" bounds"))

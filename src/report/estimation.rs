@@ -1,6 +1,6 @@
-//! The error of estimates of opt against the number of rows: table and picture.
+//! The error of estimates of opt by the number of rows: table and chart.
 
-use super::plot::{AxisName, Chart, Point, Series, banded};
+use super::plot::{AxisSpec, Chart, Point, Series, banded};
 use super::style::{Style, Table, fixed, with_band};
 use crate::results::EstimationRow;
 use crate::statistics::{BAND, MeanAndError};
@@ -8,13 +8,13 @@ use crate::statistics::{BAND, MeanAndError};
 /// Estimates for several numbers of rows M.
 #[derive(Debug, Clone)]
 pub struct Estimation {
-    /// By rising M.
+    /// Sorted by M.
     pub rows: Vec<EstimationRow>,
-    /// The slope of ln(root mean squared error) on ln M, where there is one.
+    /// The slope of ln(root mean squared error) on ln M.
     pub slope: Option<MeanAndError>,
 }
 
-/// For people, with the fitted slope below.
+/// The table, with the fitted slope below.
 pub fn table(headline: &str, study: &Estimation, style: Style) -> String {
     let mut table = Table::new([
         "rows M",
@@ -43,7 +43,7 @@ pub fn table(headline: &str, study: &Estimation, style: Style) -> String {
     text
 }
 
-/// Both errors on logarithmic axes, beside the law 1 / sqrt(M) through the middle of the points.
+/// Both errors on logarithmic axes, with the law 1 / sqrt(M) fitted through the points.
 pub fn chart(title: &str, study: &Estimation) -> Chart {
     let sizes = || study.rows.iter().map(|row| row.rows as f64);
     let rms = study.rows.iter().map(|row| {
@@ -66,8 +66,8 @@ pub fn chart(title: &str, study: &Estimation) -> Chart {
     });
     Chart {
         title: title.into(),
-        x: AxisName::log("unlabeled rows M"),
-        y: AxisName::log("error of the estimate of opt (rms, band of 3 s.e.)"),
+        x: AxisSpec::log("unlabeled rows M"),
+        y: AxisSpec::log("error of the estimate of opt (rms, band of 3 s.e.)"),
         series: vec![
             Series::new("rms error", rms).with_note(slope),
             Series::new("reported error", reported.collect()).with_note("mean standard error"),

@@ -1,27 +1,27 @@
-//! What came out, in one sentence that follows from the numbers.
+//! The main result of a study in one sentence.
 
 use super::style::{decimals, fixed, with_band};
 use super::table::share;
 use crate::results::PointResult;
 use crate::statistics::{BAND, MeanAndError};
 
-/// A policy of a run.
+/// A policy of a run and its results.
 #[derive(Debug)]
 pub struct Found<'a> {
-    /// What came out.
+    /// Its results.
     pub result: PointResult,
-    /// The run: policies of one met the same contexts and luck.
+    /// The index of its run: policies of one run see the same contexts and random draws.
     pub run: usize,
-    /// Whether it knows the truth: such a policy is not ranked.
+    /// Whether it knows the true model; such a policy is not ranked.
     pub knows: bool,
     /// Whether others are compared with it.
     pub is_reference: bool,
-    /// Its final regrets, replication by replication; empty where they are unknown.
+    /// Its final regrets by replication; empty if unknown.
     pub finals: &'a [f64],
 }
 
-/// The policy of lowest regret among those that do not know the truth, and how far it is from the next one and from what it is
-/// compared with.
+/// The policy of lowest regret among those that do not know the true model, compared with the next one and with the
+/// reference.
 pub fn finding<'a>(found: impl Iterator<Item = Found<'a>>) -> String {
     let mut ranked: Vec<(Found, MeanAndError)> = found
         .filter(|found| !found.knows)
@@ -38,14 +38,12 @@ pub fn finding<'a>(found: impl Iterator<Item = Found<'a>>) -> String {
     };
     let lowest = if ranked.len() > 1 { "the lowest" } else { "a" };
     let mut text = format!("{} {earns} with {lowest} regret", best.policy);
-    text += &match ranked.len() {
-        1 => format!(" of {}", band(*regret)),
-        _ => format!(", {}", band(*regret)),
-    };
+    let link = if ranked.len() > 1 { "," } else { " of" };
+    text += &format!("{link} {}", band(*regret));
     if let Some((next, other)) = ranked.get(1) {
         text += &apart(first, *regret, next, *other);
     }
-    // What was said of the next one need not be said again.
+    // The comparison with the next one may be that with the reference.
     let said = first.is_reference || ranked.get(1).is_some_and(|(next, _)| next.is_reference);
     if let Some(paired) = best.paired().filter(|_| !said) {
         let side = if paired.mean < 0.0 { "below" } else { "above" };
@@ -55,29 +53,34 @@ pub fn finding<'a>(found: impl Iterator<Item = Found<'a>>) -> String {
         };
         let (size, and) = (band(size), if ranked.len() > 1 { ", and" } else { "," });
         text += &match paired.lower() <= 0.0 && paired.upper() >= 0.0 {
-            true => format!("; {} is not told apart from it ({size})", best.reference),
+            true => format!(
+                "; {} does not differ significantly from it ({size})",
+                best.reference
+            ),
             false => format!("{and} {size} {side} that of {}", best.reference),
         };
     }
     if best.share_of_opt.is_some_and(|share| share < 0.5) {
-        text += &format!(", with {} of what could be earned lost", lost(best));
+        let lost = 100.0 * (1.0 - best.share_of_opt.unwrap_or(f64::NAN));
+        text += &format!(", and loses {}% of opt", fixed(lost, 1));
     }
     if regret.standard_error.is_nan() {
-        text += ". One replication tells no errors";
+        text += ". One replication gives no standard errors";
     }
     text + "."
 }
 
-/// The best against the next: by paired differences where both are of one run, else by their bands.
+/// The best against the next: by paired differences within a run, else by their bands.
 fn apart(best: &Found, regret: MeanAndError, next: &Found, other: MeanAndError) -> String {
     let (name, its) = (&next.result.policy, band(other));
-    let pairs = best.run == next.run && best.finals.len() == next.finals.len();
-    if pairs && best.finals.len() > 1 {
-        let difference = MeanAndError::of_differences(next.finals, best.finals);
+    let paired = paired_difference(next.finals, best.finals).filter(|_| best.run == next.run);
+    if let Some(difference) = paired {
         let size = band(difference);
         return match difference.lower() > 0.0 {
             true => format!(", {size} below that of {name} ({its})"),
-            false => format!(", not told apart from that of {name} ({its}, difference {size})"),
+            false => format!(
+                ", not significantly different from that of {name} ({its}, difference {size})"
+            ),
         };
     }
     match other.lower() <= regret.upper() {
@@ -86,21 +89,22 @@ fn apart(best: &Found, regret: MeanAndError, next: &Found, other: MeanAndError) 
     }
 }
 
-/// A mean with its band, as pages write it.
+/// The paired difference of final regrets, if they are known.
+pub(super) fn paired_difference(high: &[f64], low: &[f64]) -> Option<MeanAndError> {
+    let known = low.len() > 1 && low.len() == high.len();
+    known.then(|| MeanAndError::of_differences(high, low))
+}
+
+/// A mean with its band, for pages.
 pub(super) fn band(value: MeanAndError) -> String {
     let decimals = decimals([value.mean, BAND * value.standard_error], 1);
     with_band(Some(value), decimals).replace("+-", "±")
-}
-
-fn lost(result: &PointResult) -> String {
-    fixed(100.0 * (1.0 - result.share_of_opt.unwrap_or(f64::NAN)), 1) + "%"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Final regrets around `regret`, and the same luck in each.
     fn found(policy: &str, regret: f64, paired: f64, finals: &'static [f64]) -> Found<'static> {
         let result = PointResult {
             policy: policy.into(),
@@ -137,7 +141,7 @@ mod tests {
         };
         let start = "b earns 90.0% of opt and ends with the lowest regret, 20.0 ± 6.0, ";
         let end = ", and 21.0 ± 3.0 above that of clairvoyant.";
-        // The bands overlap; pairs tell them apart, or do not.
+        // The bands overlap; paired differences may be significant.
         for (run, finals, expected) in [
             (
                 0,
@@ -147,7 +151,7 @@ mod tests {
             (
                 0,
                 &[41.0, 30.0, 19.0],
-                "not told apart from that of a (30.0 ± 6.0, difference 10.0 ± 36.4)",
+                "not significantly different from that of a (30.0 ± 6.0, difference 10.0 ± 36.4)",
             ),
             (
                 1,
@@ -159,7 +163,7 @@ mod tests {
         }
         let level = finding([found("a", 3.0, 2.0, &[])].into_iter());
         assert!(
-            level.ends_with("; clairvoyant is not told apart from it (2.0 ± 3.0)."),
+            level.ends_with("; clairvoyant does not differ significantly from it (2.0 ± 3.0)."),
             "{level}"
         );
         assert_eq!(finding(std::iter::empty()), "There is nothing to compare.");

@@ -2,60 +2,40 @@
 
 use std::collections::HashMap;
 
-use super::plot::{AxisName, Chart, Scale, Series, banded, small_multiples, styles};
-use super::style::{Style, Table, band_cells, counted, decimals, fixed, with_band};
-use super::table::{ERRORS, share};
-use super::{warnings, write_picture};
+use super::plot::{AxisSpec, Chart, Scale, Series, banded, small_multiples, styles};
+use super::style::{Style, Table, counted, decimals, fixed};
+use super::table::{ERRORS, RegretColumns, share};
+use super::{distinct, extremes, warnings, write_picture};
 use crate::error::OutputError;
-use crate::results::{Overview, OverviewRow, PointResult, ResultsFolder, Run, SweepIndex};
-use crate::statistics::BAND;
+use crate::results::{Overview, OverviewRow, ResultsFolder, Run, SweepIndex};
 
-/// From this ratio of largest to smallest value on, the swept axis is logarithmic.
+/// The swept axis is logarithmic if the largest value is this many times the smallest.
 const LOG_RATIO: f64 = 50.0;
 
-/// `overview.csv` for people, with what the runs warn of.
+/// The numbers of `overview.csv` as a table, with the warnings of the runs.
 pub fn table(sweep: &SweepIndex, runs: &[Run], style: Style) -> String {
     let overview = &sweep.overview(runs);
-    let mut header = vec!["policy"];
-    header.extend(overview.keys.iter().map(String::as_str));
-    header.extend(["mean reward", "opt", "of opt", "final regret", "+- 3 s.e."]);
-    let expected = overview.has(|result| result.expected_regret);
-    if expected {
-        header.extend(["expected regret", "+- 3 s.e."]);
-    }
-    let reference = overview.reference();
-    let over = reference.map(|name| format!("over {name}"));
-    if let Some(over) = &over {
-        header.extend([over, "+- 3 s.e."]);
-    }
-    header.push("slope +- 3 s.e.");
+    let results = overview.rows.iter().map(|row| &row.result);
+    let columns = RegretColumns::new(results.clone(), overview.reference());
+    let mut header = vec!["policy".to_string()];
+    header.extend(overview.keys.iter().cloned());
+    header.extend(["mean reward", "opt", "of opt"].map(String::from));
+    header.extend(columns.header());
     let mut table = Table::new(header);
-    let number = |x: Option<f64>, decimals| fixed(x.unwrap_or(f64::NAN), decimals);
-    let results = || overview.rows.iter().map(|row| &row.result);
-    let regrets = results().filter_map(PointResult::regret);
-    let digits = decimals(regrets.flat_map(|x| [x.mean, BAND * x.standard_error]), 1);
-    let reward_digits = decimals(results().filter_map(|r| r.opt.or(r.mean_reward)), 3);
-    for row in &overview.rows {
-        let result = &row.result;
+    let reward_digits = decimals(results.filter_map(|r| r.opt.or(r.mean_reward)), 3);
+    let number = |x: Option<f64>| fixed(x.unwrap_or(f64::NAN), reward_digits);
+    for OverviewRow { values, result, .. } in &overview.rows {
         let mut cells = vec![result.policy.clone()];
-        cells.extend(row.values.iter().map(|value| match value.as_str() {
+        cells.extend(values.iter().map(|value| match value.as_str() {
             "" => "-".into(),
             value => value.to_string(),
         }));
         cells.extend([
-            number(result.mean_reward, reward_digits),
-            number(result.opt, reward_digits),
+            number(result.mean_reward),
+            number(result.opt),
             share(result),
         ]);
-        cells.extend(band_cells(result.regret(), digits));
-        if expected {
-            cells.extend(band_cells(result.expected(), digits));
-        }
-        if let Some(reference) = reference {
-            let paired = result.paired().filter(|_| result.policy != reference);
-            cells.extend(band_cells(paired, digits));
-        }
-        cells.push(with_band(result.slope(), 2));
+        cells.extend(columns.cells(result));
         table.push(cells);
     }
     let headline = format!("{}: {}\n\n", sweep.title, setting(runs.iter()));
@@ -67,7 +47,7 @@ pub fn table(sweep: &SweepIndex, runs: &[Run], style: Style) -> String {
     style.prose(&headline) + &table.text(style) + &style.prose(&notes)
 }
 
-/// What was run at the points: one number where all have the same.
+/// Sizes of the runs: one number if all are equal, else a range.
 pub fn setting<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> String {
     let range = |value: fn(&Run) -> usize, noun: &str| {
         let low = runs.clone().map(value).min().unwrap_or_default();
@@ -85,14 +65,11 @@ pub fn setting<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> String {
     )
 }
 
-/// The look of every policy, the same in all charts of a sweep.
-pub fn looks(overview: &Overview) -> Vec<(&str, (usize, usize))> {
-    let mut policies: Vec<&str> = Vec::new();
-    for row in &overview.rows {
-        place_of(&mut policies, row.result.policy.as_str());
-    }
-    let looks = styles(policies.iter().copied());
-    policies.into_iter().zip(looks).collect()
+/// Colour and dash of every policy, the same in all charts of a sweep.
+pub fn policy_styles(overview: &Overview) -> Vec<(&str, (usize, usize))> {
+    let policies = distinct(overview.rows.iter().map(|row| row.result.policy.as_str()));
+    let found = styles(policies.iter().copied());
+    policies.into_iter().zip(found).collect()
 }
 
 /// Writes `overview.csv` and the picture of a sweep whose points have these runs.
@@ -102,7 +79,7 @@ pub fn write(sweep: &SweepIndex, runs: &[Run], folder: &ResultsFolder) -> Result
     write_picture(folder, "overview", &picture(&sweep.title, &overview))
 }
 
-/// Panels of the picture at the most; what is left out is said in its title.
+/// The most charts in the picture; its title says if there are more.
 const PANELS: usize = 24;
 
 /// `overview.svg`: final regret along one swept key, a small chart for every combination of the other keys.
@@ -110,7 +87,7 @@ pub fn picture(title: &str, overview: &Overview) -> String {
     let mut charts = charts(title, overview);
     match charts.as_mut_slice() {
         [chart] => {
-            chart.y = AxisName::linear("final regret (mean, band of 3 standard errors)");
+            chart.y = AxisSpec::linear("final regret (mean, band of 3 standard errors)");
             chart.svg()
         }
         charts if charts.len() <= PANELS => small_multiples(title, charts),
@@ -121,23 +98,19 @@ pub fn picture(title: &str, overview: &Overview) -> String {
     }
 }
 
-/// A chart for every combination of the keys that are not along the axis. A policy whose settings do not have such a key is in
-/// the charts of all its values, and level where it does not have the key along the axis.
+/// A chart for every combination of the keys that are not on the axis. A policy without such a key is in all charts; a
+/// policy without the key of the axis is a level line.
 pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
     let along = axis_key(overview);
     let value = |row: &OverviewRow| row.values.get(along).cloned().unwrap_or_default();
-    let mut places: Vec<String> = Vec::new();
-    for row in overview.rows.iter().filter(|row| !value(row).is_empty()) {
-        place_of(&mut places, value(row));
-    }
+    let places = distinct(overview.rows.iter().map(value).filter(|v| !v.is_empty()));
     let numbers: Option<Vec<f64>> = places.iter().map(|value| number(value)).collect();
     let ordinal = || (1..=places.len()).map(|place| place as f64).collect();
     let at: Vec<f64> = numbers.clone().unwrap_or_else(ordinal);
-    let low = at.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = at.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = extremes(at.iter().copied());
     let key = overview.keys.get(along).cloned().unwrap_or_default();
     let x = x_axis(&key, numbers.as_deref(), &places);
-    let looks = looks(overview);
+    let styles = policy_styles(overview);
     let others = other_keys(overview, along);
     let mut charts: Vec<Chart> = Vec::new();
     for panel in panels(overview, &others) {
@@ -145,7 +118,7 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
         let mut chart = Chart {
             title: if name.is_empty() { title.into() } else { name },
             x: x.clone(),
-            y: AxisName::linear("final regret"),
+            y: AxisSpec::linear("final regret"),
             series: Vec::new(),
         };
         let rows = overview.rows.iter();
@@ -162,9 +135,8 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
             match chart.series.iter_mut().find(|s| s.name == policy) {
                 Some(series) => series.points.extend(points),
                 None => {
-                    let look = looks.iter().find(|(name, _)| *name == policy);
-                    let (colour, dash) = look.map(|look| look.1).unwrap_or_default();
-                    let series = Series::new(policy, points).with_style(colour, dash);
+                    let mut series = Series::new(policy, points);
+                    series.style = styles.iter().find(|s| s.0 == policy).map(|s| s.1);
                     chart.series.push(series);
                 }
             }
@@ -178,7 +150,7 @@ pub fn charts(title: &str, overview: &Overview) -> Vec<Chart> {
     charts
 }
 
-/// The keys that tell charts apart: all but the one along the axis and those that vary with it.
+/// The keys that distinguish charts: all but the one on the axis and those that it determines.
 fn other_keys(overview: &Overview, along: usize) -> Vec<usize> {
     let value = |row: &OverviewRow, key: usize| row.values.get(key).cloned().unwrap_or_default();
     let follows = |key: usize| {
@@ -197,23 +169,20 @@ fn values_of<'r>(row: &'r OverviewRow, keys: &[usize]) -> Vec<&'r str> {
     keys.iter().map(value).collect()
 }
 
-/// Whether values agree with others, as far as they say something.
+/// Whether values agree with others wherever they are not empty.
 fn is_part(values: &[&str], others: &[&str]) -> bool {
     let mut pairs = values.iter().zip(others);
     pairs.all(|(value, other)| value.is_empty() || value == other)
 }
 
-/// The combinations of values that are not a part of another one.
+/// The combinations of values that no other combination includes.
 fn panels<'r>(overview: &'r Overview, keys: &[usize]) -> Vec<Vec<&'r str>> {
-    let mut all = Vec::new();
-    for row in &overview.rows {
-        place_of(&mut all, values_of(row, keys));
-    }
+    let all = distinct(overview.rows.iter().map(|row| values_of(row, keys)));
     let whole = |values: &&Vec<&str>| !all.iter().any(|o| o != *values && is_part(values, o));
     all.iter().filter(whole).cloned().collect()
 }
 
-/// Gives all charts the same vertical axis, so that they can be compared.
+/// Gives all charts the same vertical axis.
 pub fn share_axis(charts: &mut [Chart]) {
     let ends = charts.iter().map(Chart::y_range);
     let whole = ends.reduce(|(low, high), (l, h)| (low.min(l), high.max(h)));
@@ -222,46 +191,40 @@ pub fn share_axis(charts: &mut [Chart]) {
     }
 }
 
-/// The key along the axis: of those with numbers the one with the most values, else the first.
+/// The key on the axis: the numeric one with the most values, else the first.
 fn axis_key(overview: &Overview) -> usize {
     let values = |key: usize| {
-        let mut values: Vec<&String> = Vec::new();
-        let rows = overview.rows.iter();
-        let all = rows.filter_map(|row| row.values.get(key));
-        for value in all.filter(|value| !value.is_empty()) {
-            place_of(&mut values, value);
-        }
-        values
+        let all = overview.rows.iter().filter_map(|row| row.values.get(key));
+        distinct(all.filter(|value| !value.is_empty()))
     };
     let numeric = |key: &usize| values(*key).iter().all(|value| number(value).is_some());
     let keys = (0..overview.keys.len()).filter(numeric);
-    // The first of those with equally many.
+    // Ties go to the first.
     keys.rev().max_by_key(|key| values(*key).len()).unwrap_or(0)
 }
 
-/// A swept value as a number, where it is one.
+/// A swept value as a finite number.
 fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|x: &f64| x.is_finite())
 }
 
-/// The swept values are its ticks: numbers where they belong, names side by side.
-fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisName {
+/// Ticks are the swept values: numbers in place, names side by side.
+fn x_axis(key: &str, numbers: Option<&[f64]>, places: &[String]) -> AxisSpec {
     let Some(numbers) = numbers else {
-        return AxisName {
+        return AxisSpec {
             covers: Some((0.5, places.len() as f64 + 0.5)),
             ticks: (1..).map(f64::from).zip(places.iter().cloned()).collect(),
-            ..AxisName::whole(key)
+            ..AxisSpec::whole(key)
         };
     };
-    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = extremes(numbers.iter().copied());
     let log = low > 0.0 && high >= LOG_RATIO * low;
     let mut ticks: Vec<(f64, String)> = numbers.iter().copied().zip(places.to_vec()).collect();
     ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    AxisName {
+    AxisSpec {
         scale: if log { Scale::Log } else { Scale::Linear },
         ticks,
-        ..AxisName::whole(key)
+        ..AxisSpec::whole(key)
     }
 }
 
@@ -276,12 +239,4 @@ fn named_values(overview: &Overview, keys: &[usize], values: &[&str]) -> String 
         format!("{} = {value}", key.rsplit('.').next().unwrap_or(key))
     });
     named.collect::<Vec<_>>().join(", ")
-}
-
-/// The place of a value in a list, at the end where it is new.
-fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
-    list.iter().position(|x| *x == value).unwrap_or_else(|| {
-        list.push(value);
-        list.len() - 1
-    })
 }

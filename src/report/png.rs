@@ -1,14 +1,14 @@
-//! SVG to PNG, with the one font that comes with the program: the same picture on every machine, fonts or none.
+//! SVG to PNG, with a bundled font: the same picture on every machine.
 
 use std::sync::Arc;
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
-/// Pixels per unit of the SVG, for sharp print.
+/// Pixels per unit of the SVG.
 const SCALE: f32 = 2.0;
 
-/// Draws pictures.
+/// Renders pictures.
 #[derive(Debug)]
 pub struct Painter {
     options: Options<'static>,
@@ -23,7 +23,7 @@ impl Default for Painter {
             .next()
             .and_then(|face| face.families.first())
             .map(|(name, _)| name.clone())
-            .expect("the font that comes with the program is sound");
+            .expect("the bundled font is valid");
         fonts.set_sans_serif_family(&family);
         fonts.set_serif_family(&family);
         Self {
@@ -37,17 +37,15 @@ impl Default for Painter {
 }
 
 impl Painter {
-    /// The PNG of a picture that this program drew.
+    /// The PNG of a picture that this program made.
     pub fn png(&self, svg: &str) -> Vec<u8> {
-        let tree = Tree::from_str(svg, &self.options).expect("our pictures are sound SVG");
+        let tree = Tree::from_str(svg, &self.options).expect("pictures are valid SVG");
         let size = tree.size();
         let pixels = |length: f32| (length * SCALE).ceil() as u32;
-        let mut picture = Pixmap::new(pixels(size.width()), pixels(size.height()))
-            .expect("our pictures have a size");
+        let mut picture =
+            Pixmap::new(pixels(size.width()), pixels(size.height())).expect("pictures have a size");
         let scale = Transform::from_scale(SCALE, SCALE);
         resvg::render(&tree, scale, &mut picture.as_mut());
-        picture
-            .encode_png()
-            .expect("a picture in memory can be encoded")
+        picture.encode_png().expect("encoding to memory")
     }
 }

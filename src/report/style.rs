@@ -1,14 +1,14 @@
-//! How tables are written: in columns for a terminal, as Markdown, or as a LaTeX tabular (package booktabs).
+//! Tables as text: columns for a terminal, Markdown, or a LaTeX tabular (package booktabs).
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use crate::statistics::{BAND, MeanAndError};
 
-/// A way to write a table.
+/// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// Columns padded to their widest cell; in several parts where they need more characters than this.
+    /// Padded columns, split into several parts if they are wider than a line.
     Plain {
         /// Characters of a line.
         width: usize,
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// Adds a row, a cell for every column.
+    /// Adds a row with a cell for every column.
     pub fn push<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.header.len(), "a cell for every column");
@@ -58,7 +58,7 @@ impl Table {
         std::iter::once(&self.header).chain(&self.rows)
     }
 
-    /// The first column to the left, numbers to the right; every part starts with the first column.
+    /// The first column is left-aligned and starts every part; numbers are right-aligned.
     fn plain(&self, text: &mut String, room: usize) -> std::fmt::Result {
         let width = |column: usize| {
             let cells = self.lines().map(|row| row[column].chars().count());
@@ -80,7 +80,7 @@ impl Table {
         Ok(())
     }
 
-    /// Columns that fit beside the first one, part by part; an error stays beside its number.
+    /// Ranges of columns that fit beside the first one; an error stays beside its number.
     fn parts(&self, widths: &[usize], room: usize) -> Vec<Range<usize>> {
         let count = widths.len();
         let is_error = |column: &usize| self.header[*column].starts_with("+-");
@@ -129,7 +129,7 @@ impl Table {
 }
 
 impl Style {
-    /// Lines of text beside a table; comments in LaTeX.
+    /// Text around a table; comments in LaTeX.
     pub fn prose(self, text: &str) -> String {
         let mut prose = String::new();
         for line in text.lines() {
@@ -144,10 +144,10 @@ impl Style {
     }
 }
 
-/// A line in pieces of so many characters, broken at spaces; those after the first are indented.
+/// Wraps a line at spaces; continuation lines are indented.
 pub fn folded(line: &str, width: usize, indent: usize) -> String {
     let (mut text, mut used, mut begun) = (String::new(), 0, false);
-    // Spaces stay behind the word before them, so that columns stay where they are.
+    // Spaces stay with the word before them, so that columns stay aligned.
     for word in line.split_inclusive(' ') {
         let length = word.trim_end().chars().count();
         if begun && length > 0 && used + length > width {
@@ -162,7 +162,7 @@ pub fn folded(line: &str, width: usize, indent: usize) -> String {
     text
 }
 
-/// Text as LaTeX takes it; `+-` and minus signs become those of mathematics.
+/// Escapes text for LaTeX; `+-` and minus signs become mathematical ones.
 fn latex(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -174,7 +174,7 @@ fn latex(text: &str) -> String {
             '<' => escaped.push_str("\\textless{}"),
             '>' => escaped.push_str("\\textgreater{}"),
             '|' => escaped.push_str("\\textbar{}"),
-            // After the end of a row these would be taken for its options.
+            // After the end of a row these would start an option.
             '[' | '*' => escaped.extend(['{', c, '}']),
             c => escaped.push(c),
         }
@@ -186,7 +186,7 @@ fn latex(text: &str) -> String {
     }
 }
 
-/// A number with so many decimals; what rounds to zero has no sign, and what is no number is a dash.
+/// A number with fixed decimals; zero has no sign, and NaN is a dash.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() {
         return "-".into();
@@ -199,7 +199,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Decimals of a column: more than usual where all of its numbers are below 1.
+/// Decimals of a column: more than usual if all of its numbers are below 1.
 pub fn decimals(numbers: impl IntoIterator<Item = f64>, usual: usize) -> usize {
     let largest = numbers
         .into_iter()
@@ -210,7 +210,7 @@ pub fn decimals(numbers: impl IntoIterator<Item = f64>, usual: usize) -> usize {
     }
 }
 
-/// A number of things: `1 thread`, `2 threads`.
+/// A count with its noun: `1 thread`, `2 threads`.
 pub fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
@@ -254,17 +254,17 @@ mod tests {
                      a\\_b \\textbar{} c & $-$1.5 \\\\\n50\\% & 0.25 $\\pm$ 0.10 \\\\\n\\bottomrule\n\\end{tabular}\n";
         assert_eq!(table().text(Style::Latex), latex);
         assert_eq!(Style::Latex.prose("a\n\nb"), "% a\n%\n% b\n");
-        // A name in brackets would be an option of the row before it.
+        // A bracket would start an option of the row before it.
         assert_eq!(super::latex("[1 2] <3"), "{[}1 2] \\textless{}3");
     }
 
     #[test]
-    fn what_is_wider_than_the_screen_is_folded() {
+    fn wide_tables_and_text_are_wrapped() {
         let mut table = Table::new(["policy", "regret", "+- 3 s.e.", "slope"]);
         table.push(["a", "1.0", "0.5", "0.9"]);
         let parts = "policy   regret   +- 3 s.e.\na           1.0         0.5\n\npolicy   slope\na          0.9\n";
         assert_eq!(table.text(Style::Plain { width: 30 }), parts);
-        // A number is not torn from its error, however narrow the screen is.
+        // A number and its error stay together at any width.
         assert_eq!(table.text(Style::Plain { width: 1 }), parts);
         let lines = table.text(Style::Plain { width: 35 });
         assert_eq!(lines.lines().count(), 2, "{lines}");

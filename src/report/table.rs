@@ -1,13 +1,16 @@
-//! Tables for people.
+//! Tables of a study and of optimal values.
 
 use super::style::{Style, Table, band_cells, counted, decimals, fixed, with_band};
 use crate::results::{OptimumByBudget, PointResult, Results, Run};
 use crate::statistics::{BAND, evenly_spaced};
 
-/// What every table of regrets says about its errors.
-pub const ERRORS: &str = "+- is 3 standard errors over replications; differences are paired, replication by replication.";
+/// Header of a column of errors.
+const ERROR: &str = "+- 3 s.e.";
 
-/// The result of a study: a headline and one line per policy.
+/// The note under every table of regrets.
+pub(super) const ERRORS: &str = "+- is 3 standard errors over replications; differences are paired, replication by replication.";
+
+/// The results of a study: a headline and one line per policy.
 pub fn study(results: &Results, style: Style) -> String {
     let run = &results.run;
     let adapter = run.adapter.as_ref();
@@ -25,38 +28,20 @@ pub fn study(results: &Results, style: Style) -> String {
         optimum_line(run),
     );
     let policies: Vec<PointResult> = PointResult::all(run).collect();
-    let expected = policies.iter().any(|p| p.expected_regret.is_some());
-    let mut header = vec![
-        "policy",
-        "mean reward",
-        "of opt",
-        "final regret",
-        "+- 3 s.e.",
-    ];
-    if expected {
-        header.extend(["expected regret", "+- 3 s.e."]);
-    }
-    let over = run.reference.as_ref();
-    let over = over.map(|reference| format!("over {reference}"));
-    if let Some(over) = &over {
-        header.extend([over, "+- 3 s.e."]);
-    }
-    header.extend(["slope +- 3 s.e.", "seconds"]);
-    let mut table = Table::new(header);
-    let regrets = || policies.iter().filter_map(PointResult::regret);
-    let digits = decimals(regrets().flat_map(|x| [x.mean, BAND * x.standard_error]), 1);
+    let columns = RegretColumns::new(&policies, run.reference.as_deref());
+    let mut table = Table::new(
+        ["policy", "mean reward", "of opt"]
+            .map(String::from)
+            .into_iter()
+            .chain(columns.header())
+            .chain(["seconds".into()]),
+    );
     let reward_digits = decimals(policies.iter().filter_map(|p| p.mean_reward), 3);
     for (result, policy) in policies.iter().zip(&run.policies) {
         let reward = fixed(result.mean_reward.unwrap_or(f64::NAN), reward_digits);
         let mut row = vec![result.policy.clone(), reward, share(result)];
-        row.extend(band_cells(result.regret(), digits));
-        if expected {
-            row.extend(band_cells(result.expected(), digits));
-        }
-        if over.is_some() {
-            row.extend(paired_cells(result, run, digits));
-        }
-        row.extend([with_band(result.slope(), 2), fixed(policy.seconds, 2)]);
+        row.extend(columns.cells(result));
+        row.push(fixed(policy.seconds, 2));
         table.push(row);
     }
     let mut text = style.prose(&headline) + &table.text(style);
@@ -64,8 +49,8 @@ pub fn study(results: &Results, style: Style) -> String {
     if let Some(error) = run.opt_per_episode_standard_error {
         let off = BAND * error * run.episodes as f64;
         notes += &format!(
-            "opt is an estimate: all regrets may be off together by {}, which paired differences are not.\n",
-            fixed(off, digits)
+            "opt is an estimate: all regrets may be off together by {}; paired differences are not affected.\n",
+            fixed(off, columns.digits)
         );
     }
     for policy in &run.policies {
@@ -76,13 +61,54 @@ pub fn study(results: &Results, style: Style) -> String {
     text
 }
 
-/// The paired difference of a policy to the reference and its band; nothing for the reference itself.
-fn paired_cells(result: &PointResult, run: &Run, digits: usize) -> [String; 2] {
-    let other = run.reference.as_ref() != Some(&result.policy);
-    band_cells(result.paired().filter(|_| other), digits)
+/// The columns of regret that tables of studies and of sweeps share.
+pub(super) struct RegretColumns<'a> {
+    digits: usize,
+    has_expected: bool,
+    reference: Option<&'a str>,
 }
 
-/// Share of opt.
+impl<'a> RegretColumns<'a> {
+    pub fn new<'r>(
+        results: impl IntoIterator<Item = &'r PointResult> + Clone,
+        reference: Option<&'a str>,
+    ) -> Self {
+        let regrets = results.clone().into_iter().filter_map(PointResult::regret);
+        Self {
+            digits: decimals(regrets.flat_map(|x| [x.mean, BAND * x.standard_error]), 1),
+            has_expected: results.into_iter().any(|r| r.expected_regret.is_some()),
+            reference,
+        }
+    }
+
+    pub fn header(&self) -> Vec<String> {
+        let mut header = vec!["final regret".to_string(), ERROR.into()];
+        if self.has_expected {
+            header.extend(["expected regret".into(), ERROR.into()]);
+        }
+        if let Some(reference) = self.reference {
+            header.extend([format!("over {reference}"), ERROR.into()]);
+        }
+        header.push(format!("slope {ERROR}"));
+        header
+    }
+
+    /// The cells of a policy; the reference has no difference to itself.
+    pub fn cells(&self, result: &PointResult) -> Vec<String> {
+        let mut cells = band_cells(result.regret(), self.digits).to_vec();
+        if self.has_expected {
+            cells.extend(band_cells(result.expected(), self.digits));
+        }
+        if let Some(reference) = self.reference {
+            let paired = result.paired().filter(|_| result.policy != reference);
+            cells.extend(band_cells(paired, self.digits));
+        }
+        cells.push(with_band(result.slope(), 2));
+        cells
+    }
+}
+
+/// The share of opt in percent.
 pub(super) fn share(result: &PointResult) -> String {
     let percent = |share: f64| format!("{:.1}%", 100.0 * share);
     result.share_of_opt.map_or("-".into(), percent)
@@ -104,7 +130,7 @@ fn optimum_line(run: &Run) -> String {
     )
 }
 
-/// How many budgets a printed table of values shows at the most.
+/// The most budgets that a printed table shows.
 const BUDGETS_SHOWN: usize = 24;
 
 /// Optimal values per budget.

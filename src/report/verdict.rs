@@ -1,5 +1,5 @@
-//! `verdict.md`: the claims of the paper's last section held against the numbers of a rerun, on a page. The words follow
-//! from the numbers by rules that are stated on the page itself.
+//! `verdict.md`: the claims of the paper's last section, checked with the numbers of a rerun. The page states the rules
+//! by which its words follow from the numbers.
 
 use std::fmt::Write;
 
@@ -8,31 +8,31 @@ use super::table::share;
 use crate::results::{PointResult, Results};
 use crate::statistics::MeanAndError;
 
-/// The learner is much below another policy where its regret is less than this share of the other's.
+/// The learner is much below another policy if its regret is less than this share of the other's.
 const MUCH: f64 = 0.5;
 
-/// A slope means linear growth where its whole band is within this of 1; else, around 1, it says nothing.
+/// Growth is linear if the band of the slope includes 1 and stays within this distance of it.
 const SHARP: f64 = 0.25;
 
-/// One panel of the figure: the learner comes first, and the learner with tight bounds, which the paper does not have, last.
+/// One panel of the figure. The learner comes first; the learner with tight bounds, which is not in the paper, last.
 #[derive(Debug)]
-pub struct Panel {
-    /// What it shows, such as `auction`.
+pub struct FigurePanel {
+    /// Its name, such as `auction`.
     pub name: String,
     /// K.
     pub actions: u32,
-    /// opt of an episode.
+    /// opt per episode.
     pub opt: f64,
-    /// The policies and what came out for each.
+    /// The results of the policies.
     pub policies: Vec<PointResult>,
-    /// What the policies warn of, by name.
+    /// Warnings, each with the name of its policy.
     pub warnings: Vec<String>,
-    /// Final regret minus the learner's, replication by replication: all met the same contexts and luck.
+    /// Final regret minus the learner's, paired by replication.
     pub excess: Vec<MeanAndError>,
 }
 
-impl Panel {
-    /// The panel of a finished study whose first policy is the learner; `excess` as in the field.
+impl FigurePanel {
+    /// The panel of a finished study whose first policy is the learner.
     pub fn new(name: &str, actions: u32, results: &Results, excess: Vec<MeanAndError>) -> Self {
         let run = &results.run;
         Self {
@@ -49,12 +49,12 @@ impl Panel {
         }
     }
 
-    /// How many of the policies are the paper's.
+    /// The number of policies that are in the paper.
     fn compared(&self) -> usize {
         self.policies.len() - 1
     }
 
-    /// What tight bounds change: the improved learner against the best of the others.
+    /// A table row: the learner with tight bounds against the best of the others.
     fn improvement(&self) -> String {
         let (improved, mine) = (self.compared(), self.last(self.compared()));
         let others = (0..self.compared()).min_by(|&i, &j| self.last(i).total_cmp(&self.last(j)));
@@ -88,7 +88,7 @@ impl Panel {
         names.join(" < ")
     }
 
-    /// Claim 1 against one policy: whether it holds, and the words.
+    /// Claim 1 against one policy: whether it holds, and a sentence.
     fn below(&self, i: usize) -> (bool, String) {
         let (learner, other) = (self.last(0), self.last(i));
         let excess = &self.excess[i];
@@ -98,47 +98,40 @@ impl Panel {
         };
         let size = with_band(Some(size), 1);
         let [mine, theirs] = [learner, other].map(|x| fixed(x, 1));
-        let name = self.policy(i);
-        if excess.lower() > 0.0 && learner < MUCH * other {
-            let text = format!("much below {name}: {mine} against {theirs}, lower by {size}");
-            (true, text)
+        let holds = excess.lower() > 0.0 && learner < MUCH * other;
+        let (relation, end) = if holds {
+            ("much below", "lower by")
         } else if excess.lower() > 0.0 {
-            let text =
-                format!("below {name}, but not much: {mine} against {theirs}, lower by {size}");
-            (false, text)
+            ("below (by less than half)", "lower by")
         } else if excess.upper() < 0.0 {
-            let text = format!("**above** {name}: {mine} against {theirs}, higher by {size}");
-            (false, text)
+            ("**above**", "higher by")
         } else {
-            let text =
-                format!("not told apart from {name}: {mine} against {theirs}, difference {size}");
-            (false, text)
-        }
+            ("not significantly different from", "difference")
+        };
+        let name = self.policy(i);
+        let text = format!("{relation} {name}: {mine} against {theirs}, {end} {size}");
+        (holds, text)
     }
 
     /// Claim 2 for one policy: how its regret grows.
-    fn growth(&self, i: usize) -> (Growth, String) {
+    fn growth(&self, i: usize) -> (&'static str, String) {
         let name = self.policy(i);
         let Some(slope) = self.policies[i].slope() else {
             let text = format!("{name}: no slope, its regret is within its error of zero");
-            return (Growth::Unknown, text);
+            return ("unknown", text);
         };
         let growth = if slope.standard_error.is_nan() {
-            Growth::Unknown
+            "unknown"
         } else if slope.upper() < 1.0 {
-            Growth::SubLinear
+            "sub-linear"
         } else if slope.lower() > 1.0 {
-            Growth::Faster
+            "faster than linear"
         } else if slope.lower() >= 1.0 - SHARP && slope.upper() <= 1.0 + SHARP {
-            Growth::Linear
+            "linear"
         } else {
-            Growth::Unclear
+            "unclear"
         };
-        let text = format!(
-            "{name}: {}, slope {}",
-            growth.word(),
-            with_band(Some(slope), 2)
-        );
+        let text = format!("{name}: {growth}, slope {}", with_band(Some(slope), 2));
         (growth, text)
     }
 
@@ -191,27 +184,6 @@ impl Panel {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Growth {
-    SubLinear,
-    Linear,
-    Faster,
-    Unclear,
-    Unknown,
-}
-
-impl Growth {
-    fn word(self) -> &'static str {
-        match self {
-            Self::SubLinear => "sub-linear",
-            Self::Linear => "linear",
-            Self::Faster => "faster than linear",
-            Self::Unclear => "unclear",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 /// A difference with its sign and its band.
 fn signed(value: &MeanAndError) -> String {
     let text = with_band(Some(*value), 1);
@@ -222,23 +194,23 @@ fn signed(value: &MeanAndError) -> String {
     }
 }
 
-/// The tables of all panels, without the words.
-pub fn tables(panels: &[Panel], style: Style) -> String {
-    let table = |panel: &Panel| {
+/// The tables of all panels.
+pub fn tables(panels: &[FigurePanel], style: Style) -> String {
+    let table = |panel: &FigurePanel| {
         let name = format!("{}, K = {}", panel.name, panel.actions);
         style.prose(&name) + &panel.table().text(style)
     };
     panels.iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
-/// The page; `setting` says what was run.
-pub fn verdict(setting: &str, panels: &[Panel]) -> String {
+/// The page; `setting` describes the runs.
+pub fn verdict(setting: &str, panels: &[FigurePanel]) -> String {
     let mut page = String::new();
     write_page(&mut page, setting, panels).expect("writing to a string");
     page
 }
 
-fn write_page(page: &mut String, setting: &str, panels: &[Panel]) -> std::fmt::Result {
+fn write_page(page: &mut String, setting: &str, panels: &[FigurePanel]) -> std::fmt::Result {
     writeln!(page, "# The paper's comparison, run again\n\n{setting}\n")?;
     writeln!(
         page,
@@ -259,7 +231,7 @@ fn write_page(page: &mut String, setting: &str, panels: &[Panel]) -> std::fmt::R
         } else {
             "**does not hold**"
         };
-        let word = |i: usize| panel.growth(i).0.word();
+        let word = |i: usize| panel.growth(i).0;
         let others: Vec<&str> = (1..panel.compared()).map(word).collect();
         let (name, k, order) = (&panel.name, panel.actions, panel.order());
         writeln!(
@@ -289,10 +261,10 @@ fn write_page(page: &mut String, setting: &str, panels: &[Panel]) -> std::fmt::R
         page,
         "## How to read this\n\n\
          Bands are 3 standard errors over replications. *Much below* means less than half, and lower by more than 3 standard\n\
-         errors of the paired difference (all policies of a replication meet the same contexts and luck). The slope is that of\n\
+         errors of the paired difference (all policies of a replication see the same contexts and random draws). The slope is that of\n\
          ln(mean cumulative regret) on ln(episode) over the last half of the episodes, its error a jackknife over replications;\n\
-         with 3 errors either way, *sub-linear* is below 1, *faster* above 1, *linear* between 0.75 and 1.25 and around 1,\n\
-         *unclear* all else; it is *unknown* of a regret within its error of zero.\n\
-         A slope is about these episodes: a learner whose bounds are still wide may grow faster than linearly for a while."
+         with a band of 3 errors, *sub-linear* is below 1, *faster* above 1, *linear* between 0.75 and 1.25 and around 1,\n\
+         *unclear* otherwise, and *unknown* if the regret is within its error of zero.\n\
+         A slope describes these episodes only: while bounds are wide, regret may grow faster than linearly."
     )
 }

@@ -1,8 +1,8 @@
-//! What the runs of a sweep warn of: each warning once, with the points that have it.
+//! Warnings of the runs of a sweep: each kind once, with the number of points that have it.
 
 use crate::results::Run;
 
-/// One line for each policy and kind of warning; its numbers are those of the first point.
+/// One line per policy and kind of warning, with the text of the first point.
 pub fn of_points<'r>(points: impl Iterator<Item = (&'r str, &'r Run)>) -> Vec<String> {
     grouped(points.flat_map(|(point, run)| {
         let policies = run.policies.iter();
@@ -10,7 +10,7 @@ pub fn of_points<'r>(points: impl Iterator<Item = (&'r str, &'r Run)>) -> Vec<St
     }))
 }
 
-/// The same of warnings as [policy, point, text].
+/// Groups warnings of the form [policy, point, text].
 fn grouped<'w>(warnings: impl Iterator<Item = [&'w str; 3]>) -> Vec<String> {
     let mut known: Vec<([&str; 3], usize)> = Vec::new();
     for warning @ [policy, _, text] in warnings {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_once_with_the_points_that_have_it() {
+    fn each_kind_is_listed_once() {
         let warnings = [
             ["a", "x=1", "learnt nothing: width 1.00"],
             ["a", "x=2", "learnt nothing: width 0.95"],

@@ -138,11 +138,6 @@ impl PointResult {
 }
 
 impl Overview {
-    /// Whether any line has a value.
-    pub fn has(&self, value: fn(&PointResult) -> Option<f64>) -> bool {
-        self.rows.iter().any(|row| value(&row.result).is_some())
-    }
-
     /// The policy that all paired differences are taken to.
     pub fn reference(&self) -> Option<&str> {
         let named = self.rows.iter().map(|row| row.result.reference.as_str());

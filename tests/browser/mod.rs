@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use crate::common::say;
 
-/// What a visit brought.
+/// The result of a visit.
 #[derive(Debug)]
 pub struct Visit {
-    /// What the script put into `found`, with `errors` and `requests`.
+    /// The object `found` of the script, with `errors` and `requests`.
     pub findings: Value,
-    /// What the console said.
+    /// The output of the console.
     pub console: Vec<String>,
 }
 
-/// The browser. Without one a test is skipped with the reason, but in CI it fails.
+/// The browser. Without one a test is skipped, with the reason; in CI it fails.
 pub fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let names = ["chromium", "chromium-browser", "google-chrome"];

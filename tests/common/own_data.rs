@@ -1,4 +1,4 @@
-//! Logs drawn from worlds whose truth is known, as task folders.
+//! Logs drawn from known worlds, as task folders.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn shop(budget: u32, weights: [f64; 3], intercept: f64) -> Arc<World> {
     Arc::new(spec.check().unwrap())
 }
 
-/// The raw file of a world's log; the shop's own constant is no column of it.
+/// The raw file of a world's log, without the shop's constant.
 pub fn raw_log(world: &World, episodes: usize, seed: u64) -> String {
     let mut text = String::from("day,hour,x,y,price,bought,stock\n");
     for arrival in sample_log(world, episodes, seed) {
@@ -59,7 +59,7 @@ pub fn raw_log(world: &World, episodes: usize, seed: u64) -> String {
     text
 }
 
-/// How the file is to be read.
+/// How to read the file.
 pub fn spec(horizon: usize) -> ImportSpec {
     ImportSpec {
         episode: "day".into(),
@@ -79,7 +79,7 @@ pub fn spec(horizon: usize) -> ImportSpec {
     }
 }
 
-/// A task folder of a raw file.
+/// A task folder from a raw file.
 pub fn task_folder(folder: &Path, raw: &str, spec: &ImportSpec) -> TaskFolder {
     let file = folder.join("raw.csv");
     fs::write(&file, raw).unwrap();
@@ -88,7 +88,7 @@ pub fn task_folder(folder: &Path, raw: &str, spec: &ImportSpec) -> TaskFolder {
     TaskFolder::open(&folder.join("task")).unwrap()
 }
 
-/// A task folder of a world's log.
+/// A task folder from a world's log.
 pub fn logged(folder: &Path, world: &World, episodes: usize, seed: u64) -> TaskFolder {
     let raw = raw_log(world, episodes, seed);
     task_folder(folder, &raw, &spec(world.task().horizon()))

@@ -1,8 +1,8 @@
-//! Folders that are none, and folders with damaged files.
+//! Missing folders, and folders with damaged files.
 
 use super::*;
 
-/// Wrong folders and damaged files: one line that names the place, exit code 2, and no report.
+/// Wrong folders and damaged files: one line that names the file, exit code 2, and no report.
 #[test]
 fn wrong_folders_and_damaged_files_are_named() {
     let folder = tempdir().unwrap();
@@ -117,7 +117,7 @@ fn wrong_folders_and_damaged_files_are_named() {
         assert!(stderr.contains(message), "{file} {to:?}: {stderr}");
         fs::write(&path, sound).unwrap();
     }
-    // Cut short in the middle.
+    // Truncated.
     for file in ["summary.csv", "steps.csv", "actions.csv"] {
         let path = folder.path().join("o").join(file);
         let sound = read(&path);
@@ -140,7 +140,7 @@ fn wrong_folders_and_damaged_files_are_named() {
     cbwk_ok(folder.path(), &["report", "o", "--out", "v0.5"]);
     assert!(folder.path().join("x.pdf/report.html").is_file());
     assert!(folder.path().join("v0.5/report.html").is_file());
-    // Folders of versions that did not write these two are reported on all the same.
+    // Folders of versions that did not write these two files are still reported.
     fs::remove_file(folder.path().join("o/steps.csv")).unwrap();
     fs::remove_file(folder.path().join("o/actions.csv")).unwrap();
     let said = cbwk_ok(folder.path(), &["report", "o", "--out", "elsewhere"]);

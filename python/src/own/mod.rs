@@ -1,4 +1,4 @@
-//! Oracles and policies written in Python, as makers of policies for a study. What goes wrong in them is kept, and ends the
+//! Oracles and policies written in Python, as makers of policies for a study. An exception in them is stored, and ends the
 //! study after the episode.
 
 mod oracle;
@@ -21,17 +21,17 @@ use crate::task::TaskHandle;
 
 pub use oracle::{OracleCell, OwnOracle};
 
-/// The first exception that was raised where none can be passed on.
+/// The first exception raised where none can be propagated.
 #[derive(Debug, Clone, Default)]
 pub struct Mistake(Arc<Mutex<Option<PyErr>>>);
 
 impl Mistake {
-    /// Keeps an exception, unless there is one.
+    /// Stores an exception, unless there is one.
     pub fn put(&self, error: PyErr) {
         open(&self.0).get_or_insert(error);
     }
 
-    /// The exception, which is then forgotten.
+    /// Takes the exception.
     pub fn take(&self) -> Option<PyErr> {
         open(&self.0).take()
     }
@@ -42,12 +42,12 @@ impl Mistake {
     }
 }
 
-/// Nobody who holds one of these locks leaves things half done.
+/// Data under these locks stay consistent after a panic, so poisoning is ignored.
 fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A policy of the caller's own, not yet put into a study.
+/// The caller's policy, before it is added to a study.
 #[pyclass(frozen, module = "cbwk._native")]
 #[derive(Debug)]
 pub struct OwnPolicy {
@@ -65,8 +65,8 @@ enum Kind {
 
 #[pymethods]
 impl OwnPolicy {
-    /// A policy; `make(task, seeds)` makes the object for the replications of a wave. Where it decides step by step, it is
-    /// asked at every arrival.
+    /// A policy; `make(task, seeds)` makes the object for the replications of a wave. If it decides step by step, it is
+    /// called at every arrival.
     #[staticmethod]
     fn policy(name: String, make: Py<PyAny>, by_step: bool) -> Self {
         let kind = Kind::Policy { by_step };
@@ -83,7 +83,7 @@ impl OwnPolicy {
 }
 
 impl OwnPolicy {
-    /// The policy as one of a study's.
+    /// The policy for a study.
     pub fn named(&self, study: &Study, mistake: &Mistake) -> PyResult<NamedPolicy> {
         let task = study.world.task();
         Python::attach(|py| {
@@ -110,7 +110,7 @@ impl OwnPolicy {
     }
 }
 
-/// The settings of a learner whose oracle is the caller's own.
+/// The settings of a learner with the caller's oracle.
 pub fn learner_spec(settings: &Table, task: &Task) -> PyResult<LearnerSpec> {
     let mut policy = settings.clone();
     let mut stand_in = Table::new();
@@ -142,7 +142,7 @@ pub fn arrays_of<'py>(
     Ok((features, PyArray1::from_vec(py, steps)))
 }
 
-/// The last `count` of those made so far, which are the wave's; the others are forgotten.
+/// The last `count` objects, which belong to the current wave; the others are dropped.
 fn of_wave<T: Clone>(made: &Mutex<Vec<T>>, count: usize) -> Vec<T> {
     let mut made = open(made);
     let old = made.len().saturating_sub(count);

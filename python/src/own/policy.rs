@@ -1,5 +1,5 @@
-//! A policy written in Python. One object plays all replications of a wave: asked once per episode for its decisions at all
-//! contexts and budgets, and told once what came of them. A policy that changes within an episode is asked at every arrival.
+//! A policy written in Python. One object plays all replications of a wave: it is called once per episode for its decisions at
+//! all contexts and budgets, and once with the outcomes. A policy that changes within an episode is called at every arrival.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use super::{Mistake, arrays_of, flattened, of_wave, open};
 use crate::arrays::{Numbers, shape_text, whole};
 use crate::errors::refused;
 
-/// What one replication decides and has seen in the episode under way.
+/// Decisions and observations of one replication in the current episode.
 #[derive(Debug, Default)]
 struct Slot {
     number: usize,
@@ -32,7 +32,7 @@ struct Seen {
     accepted: Vec<bool>,
 }
 
-/// The object of the wave under way.
+/// The object of the current wave.
 type Object = Arc<Mutex<Option<Py<PyAny>>>>;
 
 /// Makes the policies of a study.
@@ -47,7 +47,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// Of a Python function that makes the policy of a task and some seeds.
+    /// From a Python function that makes the policy from a task and seeds.
     pub fn new(make: Py<PyAny>, task: Py<PyAny>, by_step: bool, mistake: Mistake) -> Self {
         Self {
             make,
@@ -202,7 +202,7 @@ impl WholeWave for Maker {
 struct OwnPolicy {
     task: Arc<Task>,
     slot: Arc<Mutex<Slot>>,
-    /// The object, where it is asked at every arrival.
+    /// The object, if it is called at every arrival.
     asked: Option<Object>,
     mistake: Mistake,
 }

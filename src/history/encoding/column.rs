@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Note, Value};
 use crate::error::{Invalid, shown};
 use crate::history::raw::{Raw, number};
 use crate::task::finite_numbers;
@@ -23,27 +22,27 @@ pub enum Column {
         low: f64,
         /// Largest number of the log.
         high: f64,
-        /// What becomes of missing numbers.
+        /// How missing numbers are treated.
         missing: Missing,
     },
     /// Texts.
     Category {
         /// Its name.
         column: String,
-        /// All levels; the first has no feature of its own. An empty text, always last, stands for missing values.
+        /// All levels; the first has no feature. An empty text, always last, is the level of missing values.
         levels: Vec<String>,
     },
 }
 
-/// What becomes of missing numbers.
+/// How missing numbers are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Missing {
-    /// The mean stands for them.
+    /// They become the mean.
     Mean,
-    /// The mean stands for them, and a feature says so.
+    /// They become the mean, with an indicator feature.
     Indicator,
-    /// They are refused.
+    /// They are an error.
     Refused,
 }
 
@@ -89,7 +88,7 @@ impl Column {
         &self,
         raw: Raw,
         out: &mut Vec<f64>,
-        note: &mut impl FnMut(Note),
+        notes: &mut Option<&mut Vec<String>>,
     ) -> Result<(), Invalid> {
         match self {
             Self::Number {
@@ -112,9 +111,9 @@ impl Column {
                         let field = format!("column `{column}`");
                         return Err(Invalid::new(field, "nothing", "a number"));
                     }
-                    note(Note::Missing {
-                        column: column.clone(),
-                    });
+                    if let Some(notes) = notes {
+                        notes.push(format!("column `{column}` is missing"));
+                    }
                 }
                 out.push(x.map_or(0.0, |x| (x - mean) / deviation));
                 if *missing == Missing::Indicator {
@@ -132,14 +131,10 @@ impl Column {
                     }
                 };
                 let place = levels.iter().position(|known| known == level);
-                if place.is_none() {
-                    let column = column.clone();
-                    note(match level {
-                        "" => Note::Missing { column },
-                        level => Note::Unseen {
-                            column,
-                            level: level.to_string(),
-                        },
+                if let (None, Some(notes)) = (place, notes) {
+                    notes.push(match level {
+                        "" => format!("column `{column}` is missing"),
+                        level => format!("column `{column}`: the log has no level `{level}`"),
                     });
                 }
                 let one_hot = (1..levels.len()).map(|i| f64::from(u8::from(place == Some(i))));
@@ -149,24 +144,21 @@ impl Column {
         Ok(())
     }
 
-    /// The value that features stand for; levels that were unseen come back as the first one.
-    pub(super) fn decode(&self, features: &[f64]) -> Value {
+    /// The value of features; an unseen level becomes the first one.
+    pub(super) fn decode(&self, features: &[f64]) -> Raw<'_> {
         match self {
             Self::Number {
                 mean, deviation, ..
             } => match features {
-                [_, missing] if *missing > 0.5 => Value::Missing,
+                [_, missing] if *missing > 0.5 => Raw::Missing,
                 _ => {
                     let x = features[0] * deviation + mean;
-                    Value::Number(twelve_digits(x, x.abs().max(mean.abs()).max(*deviation)))
+                    Raw::Number(twelve_digits(x, x.abs().max(mean.abs()).max(*deviation)))
                 }
             },
             Self::Category { levels, .. } => {
                 let place = features.iter().position(|x| *x > 0.5).map_or(0, |i| i + 1);
-                match levels[place].as_str() {
-                    "" => Value::Missing,
-                    level => Value::Text(level.to_string()),
-                }
+                Raw::level(&levels[place])
             }
         }
     }
@@ -203,8 +195,7 @@ impl Column {
     }
 }
 
-/// Scaling and its inverse leave rounding errors in the last digits, which nobody typed: they are as large as the last digits
-/// of the largest number on the way, `scale`.
+/// Removes the rounding errors of scaling and its inverse, which are relative to the largest intermediate number, `scale`.
 fn twelve_digits(x: f64, scale: f64) -> f64 {
     let decimals = (11.0 - scale.log10().floor()).clamp(0.0, 300.0);
     let rounded = format!("{x:.0$}", decimals as usize);

@@ -1,9 +1,9 @@
-//! How raw columns become the features of a context. The encoding is found once, on import, stored in the task file, and
-//! applied alike by everything that reads raw values afterwards.
+//! How raw columns become the features of a context. Import chooses the encoding and stores it in the task file; everything
+//! that reads raw values later applies it.
 //!
-//! A number becomes (x - mean) / deviation of the log, with an indicator beside it where more than 1% of the log are
-//! missing (missing = mean); a category is one-hot without its first level, and unseen levels are all zeros, with a note.
-//! A constant 1 comes first.
+//! A constant 1 comes first. A number becomes (x - mean) / deviation of the log; a missing one becomes the mean, with an
+//! indicator feature if more than 1% of the log are missing. A category is one-hot without its first level; an unseen level
+//! is all zeros, with a note.
 
 mod column;
 
@@ -17,8 +17,8 @@ use crate::task::FeatureRange;
 
 pub use column::{Column, Missing};
 
-/// Names that a labeled log has for itself.
-pub const RESERVED: [&str; 6] = [
+/// Column names of a labeled log that no feature may have.
+pub(super) const RESERVED: [&str; 6] = [
     "episode",
     "step",
     "action",
@@ -28,86 +28,17 @@ pub const RESERVED: [&str; 6] = [
 ];
 
 /// The name of the feature that is always 1.
-pub const CONSTANT: &str = "constant";
+pub(super) const CONSTANT: &str = "constant";
 
 /// How raw columns become features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Encoding {
-    /// Whether the first feature is a constant 1. Auctions have none: their only feature is the private value.
+    /// Whether the first feature is a constant 1. Auctions lack it: their only feature is the private value.
     pub constant: bool,
     /// Raw columns in the order of their features.
     #[serde(default)]
     pub columns: Vec<Column>,
-}
-
-/// A treatment that a user may want to know of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
-    /// A value was missing.
-    Missing {
-        /// The column.
-        column: String,
-    },
-    /// A level that the log has not: all zeros, as if it were the first level.
-    Unseen {
-        /// The column.
-        column: String,
-        /// The level.
-        level: String,
-    },
-}
-
-impl std::fmt::Display for Note {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self {
-            Self::Missing { column } => write!(f, "column `{column}` is missing"),
-            Self::Unseen { column, level } => {
-                write!(f, "column `{column}`: the log has no level `{level}`")
-            }
-        }
-    }
-}
-
-/// A raw value that stands on its own.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// Nothing is known.
-    Missing,
-    /// A number.
-    Number(f64),
-    /// A text.
-    Text(String),
-}
-
-impl Value {
-    /// The value as an encoding takes it.
-    pub fn raw(&self) -> Raw<'_> {
-        match self {
-            Self::Missing => Raw::Missing,
-            Self::Number(x) => Raw::Number(*x),
-            Self::Text(text) => Raw::Text(text),
-        }
-    }
-}
-
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self {
-            Self::Missing => Ok(()),
-            Self::Number(x) => write!(f, "{x}"),
-            Self::Text(text) => f.write_str(text),
-        }
-    }
-}
-
-/// Features and what was noticed on the way.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Encoded {
-    /// The features, the constant first.
-    pub features: Vec<f64>,
-    /// Missing values and unseen levels.
-    pub notes: Vec<Note>,
 }
 
 impl Encoding {
@@ -132,7 +63,7 @@ impl Encoding {
         usize::from(self.constant) + columns
     }
 
-    /// Names of the features, different from each other and from what else a log has.
+    /// Unique names of the features; none is reserved.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         if self.constant {
@@ -147,33 +78,33 @@ impl Encoding {
         names
     }
 
-    /// How large features of the log get.
+    /// The largest sizes of the features in the log.
     pub fn range(&self) -> FeatureRange {
         let mut sizes = vec![1.0; usize::from(self.constant)];
         for column in &self.columns {
-            match column {
-                Column::Number {
-                    mean,
-                    deviation,
-                    low,
-                    high,
-                    ..
-                } => {
-                    sizes.push((low - mean).abs().max((high - mean).abs()) / deviation);
-                    sizes.extend(vec![1.0; column.width() - 1]);
-                }
-                Column::Category { .. } => sizes.extend(vec![1.0; column.width()]),
+            let first = sizes.len();
+            sizes.extend(vec![1.0; column.width()]);
+            if let Column::Number {
+                mean,
+                deviation,
+                low,
+                high,
+                ..
+            } = column
+            {
+                sizes[first] = (low - mean).abs().max((high - mean).abs()) / deviation;
             }
         }
         FeatureRange::of_sizes(sizes)
     }
 
-    /// The features of values that stand in the order of [`Encoding::columns`], in place of those in `out`.
+    /// Replaces `out` by the features of values in the order of [`Encoding::columns`]. `notes` receives missing values and
+    /// unseen levels.
     pub fn encode_in_order<'r>(
         &self,
         values: impl IntoIterator<Item = Raw<'r>>,
         out: &mut Vec<f64>,
-        mut note: impl FnMut(Note),
+        mut notes: Option<&mut Vec<String>>,
     ) -> Result<(), Invalid> {
         out.clear();
         if self.constant {
@@ -182,11 +113,11 @@ impl Encoding {
         let mut values = values.into_iter();
         self.columns
             .iter()
-            .try_for_each(|c| c.encode(values.next().unwrap_or(Raw::Missing), out, &mut note))
+            .try_for_each(|c| c.encode(values.next().unwrap_or(Raw::Missing), out, &mut notes))
     }
 
-    /// The features of values by column. Columns that are not there are missing; columns that nobody knows are refused.
-    pub fn encode(&self, raw: &BTreeMap<String, Raw>) -> Result<Encoded, Invalid> {
+    /// The features of values by column name, with notes. Absent columns are missing values; unknown columns are refused.
+    pub fn encode(&self, raw: &BTreeMap<String, Raw>) -> Result<(Vec<f64>, Vec<String>), Invalid> {
         let known = |name: &String| self.columns.iter().any(|column| column.name() == name);
         if let Some(unknown) = raw.keys().find(|name| !known(name)) {
             let names: Vec<&str> = self.columns.iter().map(Column::name).collect();
@@ -194,28 +125,26 @@ impl Encoding {
                 true => "no columns at all".to_string(),
                 false => format!("the columns {}", names.join(", ")),
             };
-            return Err(Invalid::new(
-                "context",
-                format!("column `{unknown}`"),
-                accepted,
-            ));
+            let found = format!("column `{unknown}`");
+            return Err(Invalid::new("context", found, accepted));
         }
         let (mut features, mut notes) = (Vec::with_capacity(self.dimension()), Vec::new());
         let value = |column: &Column| raw.get(column.name()).copied().unwrap_or(Raw::Missing);
         let values = self.columns.iter().map(value);
-        self.encode_in_order(values, &mut features, |note| notes.push(note))?;
-        Ok(Encoded { features, notes })
+        self.encode_in_order(values, &mut features, Some(&mut notes))?;
+        Ok((features, notes))
     }
 
-    /// The raw values that features stand for, in the order of [`Encoding::columns`]; numbers to twelve digits.
-    pub fn decode(&self, features: &[f64]) -> Vec<Value> {
-        let mut rest = &features[usize::from(self.constant)..];
-        let value = |column: &Column| {
-            let (own, others) = rest.split_at(column.width());
-            rest = others;
-            column.decode(own)
-        };
-        self.columns.iter().map(value).collect()
+    /// The raw values of features, in the order of [`Encoding::columns`]; numbers to twelve digits.
+    pub fn decode(&self, features: &[f64]) -> Vec<Raw<'_>> {
+        let mut start = usize::from(self.constant);
+        let mut values = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let end = start + column.width();
+            values.push(column.decode(&features[start..end]));
+            start = end;
+        }
+        values
     }
 }
 
@@ -248,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn names_never_clash_with_those_of_the_log() {
+    fn names_are_unique_and_not_reserved() {
         let names = [
             "constant",
             "age",
@@ -274,7 +203,7 @@ mod tests {
             ("budget".to_string(), Raw::Text("32.7")),
             ("plan".to_string(), Raw::Missing),
         ]);
-        let encoded = encoding().encode(&raw).unwrap();
+        let (features, notes) = encoding().encode(&raw).unwrap();
         let wanted = [
             1.0,
             (47.3 - 40.0) / 7.3,
@@ -284,16 +213,15 @@ mod tests {
             0.0,
             1.0,
         ];
-        assert_eq!(encoded.features, wanted);
-        assert_eq!(encoded.notes, []);
+        assert_eq!(features, wanted);
+        assert!(notes.is_empty(), "{notes:?}");
     }
 
     #[test]
-    fn what_is_missing_or_unseen_is_noted_and_what_is_unknown_refused() {
+    fn missing_and_unseen_values_are_noted_and_unknown_columns_refused() {
         let raw = BTreeMap::from([("sex".to_string(), Raw::Text("other"))]);
-        let encoded = encoding().encode(&raw).unwrap();
-        assert_eq!(encoded.features, [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
-        let notes: Vec<String> = encoded.notes.iter().map(ToString::to_string).collect();
+        let (features, notes) = encoding().encode(&raw).unwrap();
+        assert_eq!(features, [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
         assert_eq!(
             notes,
             [
@@ -325,18 +253,17 @@ mod tests {
             (None, "female", -7e-5, None),
             (Some(1e9), "female", 0.3, Some("a")),
         ] {
-            let value = |x: Option<f64>| x.map_or(Value::Missing, Value::Number);
-            let values = vec![
-                value(age),
-                Value::Text(sex.into()),
-                value(Some(budget)),
-                plan.map_or(Value::Missing, |plan| Value::Text(plan.into())),
+            let values = [
+                age.map_or(Raw::Missing, Raw::Number),
+                Raw::Text(sex),
+                Raw::Number(budget),
+                plan.map_or(Raw::Missing, Raw::Text),
             ];
-            let mut features = Vec::new();
-            encoding()
-                .encode_in_order(values.iter().map(Value::raw), &mut features, |_| {})
+            let (encoding, mut features) = (encoding(), Vec::new());
+            encoding
+                .encode_in_order(values, &mut features, None)
                 .unwrap();
-            assert_eq!(encoding().decode(&features), values);
+            assert_eq!(encoding.decode(&features), values);
         }
     }
 

@@ -1,4 +1,4 @@
-//! From what columns hold to how they are encoded; columns of no use are left out, with the reason.
+//! Chooses the encoding of each column; useless columns are left out, with a reason.
 
 use super::row::Layout;
 use super::source::RawFile;
@@ -11,31 +11,23 @@ use crate::history::encoding::{Column, Encoding, Missing};
 /// The most levels of a category.
 const LEVEL_LIMIT: usize = 50;
 
-/// Where more than this share is missing, a feature says so.
+/// A column with a larger share of missing values gets an indicator feature.
 const MISSING_SHARE: f64 = 0.01;
 
-/// Where at most this share of a column are texts, they are mistakes in a column of numbers.
+/// Up to this share, texts are mistakes in a column of numbers.
 const STRAY_SHARE: f64 = 0.01;
 
-/// What was decided.
+/// The chosen encoding.
 #[derive(Debug)]
 pub struct Decision {
-    /// The encoding.
     pub encoding: Encoding,
-    /// The place in the layout's features of each encoded column.
+    /// The index of each encoded column among the layout's features.
     pub places: Vec<usize>,
-    /// Columns that are left out, and why.
+    /// Name and reason of each column that is left out.
     pub dropped: Vec<(String, String)>,
 }
 
-/// What a column is taken for.
-enum Kind {
-    Number,
-    Category,
-    Useless(String),
-}
-
-/// Features that hold numbers but for a few texts, which must be mistakes.
+/// Columns of numbers with a few texts, which must be mistakes.
 pub fn with_stray_texts(survey: &Survey, layout: &Layout, spec: &ImportSpec) -> Vec<usize> {
     let columns = survey.columns.iter().enumerate();
     let stray = columns.filter(|(i, column)| {
@@ -46,30 +38,36 @@ pub fn with_stray_texts(survey: &Survey, layout: &Layout, spec: &ImportSpec) -> 
     stray.map(|(i, _)| i).collect()
 }
 
-/// Decides on all columns.
+/// Chooses the encoding of all columns.
 pub fn decide(
     file: &RawFile,
     layout: &Layout,
     spec: &ImportSpec,
     survey: &Survey,
 ) -> Result<Decision, InputError> {
-    if spec.kind == OfferKind::Auction {
-        return private_value(file, layout, survey);
-    }
+    let is_auction = spec.kind == OfferKind::Auction;
     let mut decision = Decision {
         encoding: Encoding {
-            constant: true,
+            constant: !is_auction,
             columns: Vec::new(),
         },
         places: Vec::new(),
         dropped: unnamed(layout),
     };
     for (place, ((_, name), column)) in layout.features.iter().zip(&survey.columns).enumerate() {
-        let asked = spec.features.is_some() || spec.categories.contains(name);
-        let encoded = match kind_of(column, spec.categories.contains(name), asked) {
-            Kind::Number => number(name, column, survey.arrivals),
-            Kind::Category => category(name, column),
-            Kind::Useless(reason) => {
+        let forced = spec.categories.contains(name);
+        let asked = spec.features.is_some() || forced;
+        let encoded = match is_auction {
+            // The context of an auction is the private value, in the unit of the bids.
+            true => Ok(number(name, column, (0.0, 1.0), Missing::Refused)),
+            false => encoding_of(name, column, survey.arrivals, forced, asked),
+        };
+        match encoded {
+            Ok(column) => {
+                decision.encoding.columns.push(column);
+                decision.places.push(place);
+            }
+            Err(reason) => {
                 let many = column.levels.as_ref().is_none_or(|l| l.len() > LEVEL_LIMIT);
                 if asked && many {
                     let accepted =
@@ -78,81 +76,89 @@ pub fn decide(
                     return Err(file.whole_file(message));
                 }
                 decision.dropped.push((name.clone(), reason));
-                continue;
             }
-        };
-        decision.encoding.columns.push(encoded);
-        decision.places.push(place);
+        }
     }
     Ok(decision)
 }
 
-/// Columns that nothing names, such as the row numbers that some programs put before a table.
+/// Columns without a name, such as the row numbers that some programs add.
 fn unnamed(layout: &Layout) -> Vec<(String, String)> {
-    let places = layout.unnamed.iter();
-    places
-        .map(|place| ((place + 1).to_string(), "it has no name".into()))
-        .collect()
+    let named = |place: &usize| ((place + 1).to_string(), "it has no name".into());
+    layout.unnamed.iter().map(named).collect()
 }
 
-fn kind_of(column: &ColumnSurvey, forced: bool, asked: bool) -> Kind {
-    let cells = column.texts + column.numbers.count;
+/// The encoding of a column, or why it is useless.
+fn encoding_of(
+    name: &str,
+    column: &ColumnSurvey,
+    arrivals: u64,
+    forced: bool,
+    asked: bool,
+) -> Result<Column, String> {
+    let numbers = column.numbers.count;
+    let cells = column.texts + numbers;
     if cells == 0 {
-        return Kind::Useless("nothing but empty cells".into());
+        return Err("nothing but empty cells".into());
     }
-    let levels = column.levels.as_ref().map(std::collections::HashMap::len);
+    let levels = column.levels.as_ref().map(std::collections::HashSet::len);
     let is_number = column.texts == 0 && !forced;
-    if levels == Some(1) || (is_number && column.range.0 == column.range.1) {
-        return match column.missing {
-            0 => Kind::Useless("the same in every row".into()),
-            // All that it tells is whether it is there.
-            _ => Kind::Category,
-        };
+    let is_constant = levels == Some(1) || (is_number && column.range.0 == column.range.1);
+    if is_constant && column.missing == 0 {
+        return Err("the same in every row".into());
+    }
+    if is_constant {
+        // Only whether it is missing varies.
+        return Ok(category(name, column));
     }
     if is_number {
-        return match column.running && !asked && cells > 10 {
-            true => Kind::Useless("a number that counts up line by line".into()),
-            false => Kind::Number,
+        if column.running && !asked && cells > 10 {
+            return Err("a number that rises from row to row".into());
+        }
+        let often = column.missing as f64 > MISSING_SHARE * arrivals as f64;
+        let missing = if often {
+            Missing::Indicator
+        } else {
+            Missing::Mean
         };
+        let scale = (column.numbers.mean, column.numbers.deviation());
+        return Ok(number(name, column, scale, missing));
     }
-    if column.dates && column.numbers.count == 0 && !asked {
-        return Kind::Useless("dates".into());
+    if column.dates && numbers == 0 && !asked {
+        return Err("dates".into());
     }
     match (levels, &column.first_text) {
-        (Some(levels), _) if levels <= LEVEL_LIMIT => Kind::Category,
-        (_, Some((_, text))) if column.numbers.count > 0 && !forced => Kind::Useless(format!(
-            "{} numbers and {} texts such as `{text}`",
-            count(column.numbers.count),
-            count(column.texts)
-        )),
-        (Some(levels), _) => Kind::Useless(format!("{levels} different texts")),
-        (None, _) => Kind::Useless("more than 1000 different texts".into()),
+        (Some(levels), _) if levels <= LEVEL_LIMIT => Ok(category(name, column)),
+        (_, Some(text)) if numbers > 0 && !forced => {
+            let (numbers, texts) = (count(numbers), count(column.texts));
+            Err(format!(
+                "{numbers} numbers and {texts} texts such as `{text}`"
+            ))
+        }
+        (Some(levels), _) => Err(format!("{levels} different texts")),
+        (None, _) => Err("more than 1000 different texts".into()),
     }
 }
 
-fn number(name: &str, column: &ColumnSurvey, arrivals: u64) -> Column {
-    let often = column.missing as f64 > MISSING_SHARE * arrivals as f64;
+fn number(
+    name: &str,
+    column: &ColumnSurvey,
+    (mean, deviation): (f64, f64),
+    missing: Missing,
+) -> Column {
     Column::Number {
         column: name.into(),
-        mean: column.numbers.mean,
-        deviation: column.numbers.deviation(),
+        mean,
+        deviation,
         low: column.range.0,
         high: column.range.1,
-        missing: match often {
-            true => Missing::Indicator,
-            false => Missing::Mean,
-        },
+        missing,
     }
 }
 
-/// Levels in the order of their spelling, so that the order of rows does not matter.
+/// Levels are sorted, so that the order of rows does not matter.
 fn category(name: &str, column: &ColumnSurvey) -> Column {
-    let mut levels: Vec<String> = column
-        .levels
-        .iter()
-        .flatten()
-        .map(|(l, _)| l.clone())
-        .collect();
+    let mut levels: Vec<String> = column.levels.iter().flatten().cloned().collect();
     levels.sort_unstable();
     if column.missing > 0 {
         levels.push(String::new());
@@ -163,7 +169,7 @@ fn category(name: &str, column: &ColumnSurvey) -> Column {
     }
 }
 
-/// The only feature that an auction may have.
+/// The only feature of an auction.
 pub fn the_feature<'l>(file: &RawFile, layout: &'l Layout) -> Result<&'l String, InputError> {
     match &layout.features[..] {
         [(_, name)] => Ok(name),
@@ -172,30 +178,4 @@ pub fn the_feature<'l>(file: &RawFile, layout: &'l Layout) -> Result<&'l String,
             others.len()
         ))),
     }
-}
-
-/// The context of an auction is the private value itself, in the unit of the bids.
-fn private_value(file: &RawFile, layout: &Layout, survey: &Survey) -> Result<Decision, InputError> {
-    let name = the_feature(file, layout)?;
-    let column = &survey.columns[0];
-    if let Some((line, text)) = &column.first_text {
-        let message =
-            format!("column `{name}`: found `{text}`; accepted: the value of winning, a number");
-        return Err(file.at(*line, message));
-    }
-    Ok(Decision {
-        encoding: Encoding {
-            constant: false,
-            columns: vec![Column::Number {
-                column: name.clone(),
-                mean: 0.0,
-                deviation: 1.0,
-                low: column.range.0,
-                high: column.range.1,
-                missing: Missing::Refused,
-            }],
-        },
-        places: vec![0],
-        dropped: unnamed(layout),
-    })
 }

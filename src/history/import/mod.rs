@@ -1,6 +1,6 @@
 //! From a raw CSV file, with columns of any name, to a task and a labeled log.
 //!
-//! The file is read twice: once to find out what its columns hold, once to write the log. Neither pass keeps rows.
+//! The file is read twice: to survey its columns, and to write the log. Neither pass keeps rows in memory.
 
 mod columns;
 mod row;
@@ -16,24 +16,25 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use super::clock::Clock;
+use super::clock::OpeningHours;
+use super::encoding::Encoding;
 use super::task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
 use crate::error::{InputError, Invalid, OutputError};
 use crate::task::HORIZON_LIMIT;
-use columns::{Decision, decide, the_feature, with_stray_texts};
+use columns::{decide, the_feature, with_stray_texts};
 use row::Layout;
 use rules::Rules;
 use source::RawFile;
-use survey::Survey;
-use write::{Counts, Failure, LogForm};
+use survey::{EpisodeSurvey, Survey};
+use write::Counts;
 
 pub use spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
 pub use summary::{OfferCount, Summary, count};
 
-/// The most actions of a task that is imported.
+/// The most actions of an imported task.
 const ACTION_LIMIT: usize = 100;
 
-/// Why a file was not imported.
+/// An error of an import.
 #[derive(Debug, Error)]
 pub enum ImportError {
     /// The file cannot be used.
@@ -44,7 +45,7 @@ pub enum ImportError {
     WrongRows {
         /// The first of them.
         first: InputError,
-        /// How many there are.
+        /// Their number.
         rows: u64,
     },
     /// The log cannot be written.
@@ -59,30 +60,32 @@ fn more(rows: u64) -> String {
     }
 }
 
-/// What an import makes besides the log.
+/// The result of an import besides the log.
 #[derive(Debug)]
 pub struct Imported {
     /// The task and the encoding.
     pub task: TaskFile,
-    /// What was found.
+    /// Counts and notes.
     pub summary: Summary,
 }
 
-/// A raw file that has been read once and can become a log.
+/// A surveyed raw file, ready to become a log.
 #[derive(Debug)]
 pub struct Import {
     file: RawFile,
     layout: Layout,
     rules: Rules,
     survey: Survey,
-    decision: Decision,
+    /// The index of each encoded column among the layout's features.
+    places: Vec<usize>,
+    dropped: Vec<(String, String)>,
     actions: Vec<f64>,
     task: TaskFile,
     spec: ImportSpec,
 }
 
 impl Import {
-    /// Reads the file for the first time: all that can be wrong with it is found here.
+    /// Reads the file for the first time, and finds everything that is wrong with it.
     pub fn survey(path: &Path, spec: &ImportSpec) -> Result<Self, ImportError> {
         let (StepSource::Column { name: step, .. } | StepSource::Time { name: step, .. }) =
             &spec.step;
@@ -99,7 +102,8 @@ impl Import {
         }
         if spec.kind == OfferKind::Auction {
             the_feature(&file, &layout)?;
-            rules.required = vec![0];
+            rules.numbers = vec![0];
+            rules.required = true;
         }
         let mut survey = Survey::of(&file, &layout, &rules)?;
         let stray = with_stray_texts(&survey, &layout, spec);
@@ -107,22 +111,18 @@ impl Import {
             rules.numbers = stray;
             survey = Survey::of(&file, &layout, &rules)?;
         }
-        if let (Some((line, message)), false) = (survey.wrong.first.first(), spec.drop_wrong) {
+        if let (Some((line, message)), false) = (survey.first_wrong.first(), spec.drop_wrong) {
             return Err(ImportError::WrongRows {
                 first: file.at(*line, message.clone()),
-                rows: survey.wrong.count,
+                rows: survey.wrong,
             });
         }
         if survey.arrivals == 0 {
-            return Err(file
-                .whole_file("found no arrival; accepted: at least one row that can be used")
-                .into());
+            let message = "found no arrival; accepted: at least one row that can be used";
+            return Err(file.whole_file(message).into());
         }
-        let actions: Vec<f64> = survey
-            .actions
-            .keys()
-            .map(|bits| f64::from_bits(*bits))
-            .collect();
+        let actions = survey.actions.iter().map(|bits| f64::from_bits(*bits));
+        let actions: Vec<f64> = actions.collect();
         check_actions(&file, spec, &actions)?;
         let decision = decide(&file, &layout, spec, &survey)?;
         rules.horizon = Some(match &spec.step {
@@ -130,15 +130,17 @@ impl Import {
             StepSource::Time { steps, .. } => *steps,
         });
         if matches!(spec.step, StepSource::Time { .. }) && rules.clock.is_none() {
-            rules.clock = survey.times.map(|(early, late)| Clock::around(early, late));
+            let hours = |(early, late)| OpeningHours::around(early, late);
+            rules.clock = survey.times.map(hours);
         }
-        let task = task_file(&file, spec, &survey, &decision, &rules, &actions)?;
+        let task = task_file(&file, spec, &survey, decision.encoding, &rules, &actions)?;
         Ok(Self {
             file,
             layout,
             rules,
             survey,
-            decision,
+            places: decision.places,
+            dropped: decision.dropped,
             actions,
             task,
             spec: spec.clone(),
@@ -150,23 +152,10 @@ impl Import {
         &self.task
     }
 
-    /// Reads the file again and writes the log; `place` is what errors call it.
+    /// Reads the file again and writes the log; errors name it `place`.
     pub fn write(self, out: &mut dyn Write, place: &Path) -> Result<Imported, ImportError> {
-        let form = LogForm {
-            file: &self.file,
-            layout: &self.layout,
-            rules: &self.rules,
-            survey: &self.survey,
-            encoding: &self.decision.encoding,
-            places: &self.decision.places,
-            actions: &self.actions,
-            budgets: matches!(self.spec.budget, BudgetSource::Column(_)),
-            probabilities: self.spec.probability.is_some(),
-        };
-        let counts = form.write(out).map_err(|failure| match failure {
-            Failure::Input(error) => ImportError::Input(error),
-            Failure::Output(error) => OutputError::unwritable(place, error).into(),
-        })?;
+        let counts = self.write_log(out)?;
+        let counts = counts.map_err(|error| OutputError::unwritable(place, error))?;
         let summary = self.summarise(&counts);
         Ok(Imported {
             task: self.task,
@@ -178,54 +167,18 @@ impl Import {
         let survey = &self.survey;
         let episodes = survey.episodes.len();
         let ceiling = self.task.task.budget;
-        let budget_of = |e: &survey::EpisodeSurvey| f64::from(e.budget.unwrap_or(ceiling));
+        let budget_of = |e: &EpisodeSurvey| f64::from(e.budget.unwrap_or(ceiling));
         let spent: f64 = survey.episodes.iter().map(|e| e.spent).sum();
         let offers = self.actions.iter().zip(&counts.offers);
-        let mut notes = Vec::new();
-        let over = survey
-            .episodes
-            .iter()
-            .filter(|e| e.spent > budget_of(e))
-            .count();
-        if over > 0 {
-            notes.push(format!(
-                "{} episodes spent more than their budget: was there more to spend than the file says?",
-                count(over as u64)
-            ));
-        }
-        let arrivals: u64 = counts.arrivals.iter().sum();
-        if counts.shared > 0 {
-            notes.push(format!(
-                "{} arrivals ({:.1}%) share a step of their episode with an earlier one; plans expect one arrival per step, so more steps would be closer to the truth",
-                count(counts.shared),
-                100.0 * counts.shared as f64 / arrivals as f64
-            ));
-        }
-        if counts.quiet_episodes == 0 {
-            notes.push("every episode has an arrival; one in which nobody came counts only if the file has a row for it".into());
-        }
-        if self.actions.len() == 1 {
-            notes.push(format!(
-                "only one {} was ever offered: nothing can be learnt about others",
-                self.task.application.noun()
-            ));
-        }
-        if survey.offers.count > 0 && counts.offers.iter().all(|(_, accepted)| *accepted == 0) {
-            notes.push("no offer was ever accepted: no model can be fitted".into());
-        }
-        if episodes as u64 == arrivals && episodes > 1 {
-            notes.push(
-                "every episode has a single arrival: is the episode's column the right one?".into(),
-            );
-        }
+        let sold_out = |e: &&EpisodeSurvey| e.spent >= budget_of(e) && e.spent > 0.0;
         Summary {
             rows: survey.rows,
             separator: self.file.separator(),
             header: self.file.has_header(),
-            dropped_rows: survey.wrong.count,
-            dropped_lines: survey.wrong.first.clone(),
-            dropped_columns: self.decision.dropped.clone(),
-            features: self.decision.encoding.names(),
+            dropped_rows: survey.wrong,
+            dropped_lines: survey.first_wrong.clone(),
+            dropped_columns: self.dropped.clone(),
+            features: self.task.encoding.names(),
             episodes,
             horizon: self.task.task.horizon,
             clock: self.task.clock,
@@ -246,38 +199,59 @@ impl Import {
                 BudgetSource::Column(name) => format!("column `{name}`"),
             },
             spent: spent / episodes.max(1) as f64,
-            sold_out: survey
-                .episodes
-                .iter()
-                .filter(|e| e.spent >= budget_of(e) && e.spent > 0.0)
-                .count(),
-            notes,
+            sold_out: survey.episodes.iter().filter(sold_out).count(),
+            notes: self.notes(counts),
         }
+    }
+
+    fn notes(&self, counts: &Counts) -> Vec<String> {
+        let (survey, noun) = (&self.survey, self.task.application.noun());
+        let ceiling = self.task.task.budget;
+        let episodes = survey.episodes.len();
+        let over = |e: &&EpisodeSurvey| e.spent > f64::from(e.budget.unwrap_or(ceiling));
+        let over = survey.episodes.iter().filter(over).count();
+        let arrivals: u64 = counts.arrivals.iter().sum();
+        let none_accepted = counts.offers.iter().all(|(_, accepted)| *accepted == 0);
+        let notes = [
+            (over > 0, format!(
+                "{} episodes spent more than their budget: was there more to spend than the file says?",
+                count(over as u64)
+            )),
+            (counts.shared > 0, format!(
+                "{} arrivals ({:.1}%) share a step of their episode with an earlier one; plans expect one arrival per step, so more steps would be closer to the truth",
+                count(counts.shared),
+                100.0 * counts.shared as f64 / arrivals as f64
+            )),
+            (counts.quiet_episodes == 0, "every episode has an arrival; an episode without one counts only if the file has a row for it".into()),
+            (self.actions.len() == 1, format!("only one {noun} was ever offered: nothing can be learnt about others")),
+            (survey.offers.count > 0 && none_accepted, "no offer was ever accepted: no model can be fitted".into()),
+            (episodes as u64 == arrivals && episodes > 1, "every episode has a single arrival: is the episode's column the right one?".into()),
+        ];
+        let found = notes.into_iter().filter(|(applies, _)| *applies);
+        found.map(|(_, note)| note).collect()
     }
 }
 
 fn check_actions(file: &RawFile, spec: &ImportSpec, actions: &[f64]) -> Result<(), InputError> {
+    let (found, accepted) = match actions.len() {
+        1..=ACTION_LIMIT => return Ok(()),
+        0 => ("no offer".into(), "at least one value above 0".into()),
+        many => (
+            format!("{} different values", count(many as u64)),
+            format!("at most {ACTION_LIMIT} (rounding to a unit merges them)"),
+        ),
+    };
     let name = &spec.action;
-    if actions.is_empty() {
-        let message =
-            format!("column `{name}`: found no offer; accepted: at least one value above 0");
-        return Err(file.whole_file(message));
-    }
-    if actions.len() > ACTION_LIMIT {
-        let message = format!(
-            "column `{name}`: found {} different values; accepted: at most {ACTION_LIMIT} (rounding to a unit merges them)",
-            count(actions.len() as u64)
-        );
-        return Err(file.whole_file(message));
-    }
-    Ok(())
+    Err(file.whole_file(format!(
+        "column `{name}`: found {found}; accepted: {accepted}"
+    )))
 }
 
 fn task_file(
     file: &RawFile,
     spec: &ImportSpec,
     survey: &Survey,
-    decision: &Decision,
+    encoding: Encoding,
     rules: &Rules,
     actions: &[f64],
 ) -> Result<TaskFile, InputError> {
@@ -289,12 +263,10 @@ fn task_file(
     let largest = match &spec.budget {
         BudgetSource::Constant(units) => *units,
         BudgetSource::Unknown => survey.episodes.iter().map(|e| e.spent).fold(1.0, f64::max) as u32,
-        BudgetSource::Column(_) => survey
-            .episodes
-            .iter()
-            .filter_map(|e| e.budget)
-            .max()
-            .unwrap_or(0),
+        BudgetSource::Column(_) => {
+            let budgets = survey.episodes.iter().filter_map(|e| e.budget);
+            budgets.max().unwrap_or(0)
+        }
     };
     let whole = || actions.iter().map(|a| *a as u32).collect();
     let (step, time) = match &spec.step {
@@ -331,7 +303,7 @@ fn task_file(
             mean: survey.offers.mean,
             deviation: if deviation > 0.0 { deviation } else { 1.0 },
         },
-        encoding: decision.encoding.clone(),
+        encoding,
     };
     let refused = |invalid: Invalid| file.whole_file(invalid.to_string());
     task.check().map_err(refused)?;

@@ -1,4 +1,4 @@
-//! One row of a raw file: the cells that are no features, read and checked.
+//! One row of a raw file: reads and checks the cells that are not features.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::history::calendar::DateOrder;
 use crate::history::clock::Moment;
 use crate::history::raw::{self, Raw};
 
-/// Where the columns are.
+/// The indices of the columns, and how to read them.
 #[derive(Debug, Clone)]
 pub struct Layout {
     episode: usize,
@@ -24,48 +24,44 @@ pub struct Layout {
     round: Option<f64>,
     is_time: bool,
     comma: bool,
-    day_and_month: Option<DateOrder>,
-    /// Columns that may become features, with their names.
+    date_order: Option<DateOrder>,
+    /// Possible features: column index and name.
     pub features: Vec<(usize, String)>,
-    /// Columns that cannot, because nothing names them.
+    /// Columns without a name, which cannot become features.
     pub unnamed: Vec<usize>,
 }
 
-/// What a row says.
+/// The content of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row<'r> {
-    /// The episode's label.
     pub episode: Cow<'r, str>,
-    /// When; a row that only says that nobody came need not say it.
+    /// The step or time; may be absent if nobody came.
     pub when: Option<When>,
-    /// Somebody who came; `None` where the row says that nobody did.
-    pub arrival: Option<Arrival>,
-    /// Starting budget of the episode.
+    /// The offer to a customer; `None` if nobody came.
+    pub arrival: Option<RawArrival>,
     pub budget: Option<u32>,
 }
 
-/// When somebody came.
+/// The step or time of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// At a step, 1-based.
+    /// 1-based.
     Step(usize),
-    /// At a time.
     Moment(Moment),
 }
 
-/// What was offered and what became of it.
+/// An offer and its outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Arrival {
-    /// The value offered, where there was an offer.
+pub struct RawArrival {
+    /// The value offered, if any.
     pub offer: Option<f64>,
-    /// Whether it was accepted.
     pub accepted: bool,
-    /// With which probability the offer was chosen.
+    /// The probability with which the offer was chosen.
     pub probability: Option<f64>,
 }
 
 impl Layout {
-    /// Finds the columns of a specification in a file.
+    /// Finds the specified columns in a file.
     pub fn find(file: &RawFile, spec: &ImportSpec) -> Result<Self, InputError> {
         let (StepSource::Column { name: step, .. } | StepSource::Time { name: step, .. }) =
             &spec.step;
@@ -87,7 +83,7 @@ impl Layout {
             comma: file.may_have_decimal_commas(),
             features: Vec::new(),
             unnamed: Vec::new(),
-            day_and_month: None,
+            date_order: None,
         };
         for name in &spec.categories {
             file.column(name)?;
@@ -116,19 +112,19 @@ impl Layout {
             }
         }
         if layout.is_time {
-            layout.day_and_month = layout.date_order(file)?;
+            layout.date_order = layout.find_date_order(file)?;
         }
         Ok(layout)
     }
 
-    /// Which of the numbers in dates such as 16/11/2026 are days: the first date with a number above 12 tells.
-    fn date_order(&self, file: &RawFile) -> Result<Option<DateOrder>, InputError> {
+    /// The order of day and month in dates such as 16/11/2026, from the first date with a number above 12.
+    fn find_date_order(&self, file: &RawFile) -> Result<Option<DateOrder>, InputError> {
         let mut unclear = None;
         let mut order = None;
         file.each(|line, record| {
             let cell = record.map_or("", |record| record[self.step].trim());
-            if order.is_none() && DateOrder::is_needed(cell) {
-                order = DateOrder::told_by(cell);
+            if let (None, Some(found)) = (order, DateOrder::found_in(cell)) {
+                order = found;
                 unclear.get_or_insert_with(|| (line, cell.to_string()));
             }
             Ok(())
@@ -136,7 +132,7 @@ impl Layout {
         match (order, unclear) {
             (None, Some((line, cell))) => {
                 let message = format!(
-                    "column `{}`: found `{cell}`, and no date that tells days from months; accepted: a time such as 2026-11-16 09:30 or 16.11.2026 09:30",
+                    "column `{}`: found `{cell}`, where day and month are ambiguous; accepted: a time such as 2026-11-16 09:30 or 16.11.2026 09:30",
                     file.names()[self.step]
                 );
                 Err(file.at(line, message))
@@ -145,7 +141,7 @@ impl Layout {
         }
     }
 
-    /// A column that is asked for as a feature: neither an outcome nor the name of an episode tells anything of the next.
+    /// A column requested as a feature; episode, action and outcome cannot be features.
     fn feature(&self, file: &RawFile, name: &str) -> Result<usize, InputError> {
         let place = file.column(name)?;
         if [self.episode, self.action, self.accepted].contains(&place) {
@@ -198,15 +194,14 @@ impl Layout {
             && (0..self.features.len()).all(|i| self.feature_cell(record, i) == Raw::Missing);
         let when = match cell(self.step) {
             None if nobody => None,
-            found => Some(self.when(found).ok_or_else(|| {
-                wrong(
-                    self.step,
-                    match self.is_time {
-                        true => "a time such as 2026-11-16 09:30",
-                        false => "a step, a whole number from 1",
-                    },
-                )
-            })?),
+            found => {
+                let accepted = match self.is_time {
+                    true => "a time such as 2026-11-16 09:30",
+                    false => "a step, a whole number from 1",
+                };
+                let when = found.and_then(|text| self.when(text));
+                Some(when.ok_or_else(|| wrong(self.step, accepted))?)
+            }
         };
         let episode = match (self.episode == self.step, when) {
             (false, _) => Cow::Borrowed(label),
@@ -235,30 +230,25 @@ impl Layout {
         })
     }
 
-    fn when(&self, found: Option<&str>) -> Option<When> {
-        match self.is_time {
-            true => Moment::parse(found?, self.day_and_month).map(When::Moment),
-            false => raw::whole(found?)
-                .filter(|step| *step >= 1)
-                .map(|step| When::Step(step as usize)),
+    fn when(&self, text: &str) -> Option<When> {
+        if self.is_time {
+            return Moment::parse(text, self.date_order).map(When::Moment);
         }
+        let step = raw::whole(text).filter(|step| *step >= 1);
+        step.map(|step| When::Step(step as usize))
     }
 
     fn arrival<'r>(
         &self,
         cell: impl Fn(usize) -> Option<&'r str>,
         wrong: impl Fn(usize, &str) -> String,
-    ) -> Result<Arrival, String> {
+    ) -> Result<RawArrival, String> {
         let offer = match cell(self.action) {
             None => None,
             Some(text) => {
                 let value = self.number(text).filter(|x| *x >= 0.0);
-                let value = value.ok_or_else(|| {
-                    wrong(
-                        self.action,
-                        "a number from 0, or nothing where nothing was offered",
-                    )
-                })?;
+                let accepted = "a number from 0, or nothing where nothing was offered";
+                let value = value.ok_or_else(|| wrong(self.action, accepted))?;
                 let value = match self.round {
                     Some(unit) if value > 0.0 => (value / unit).round() * unit,
                     _ => value,
@@ -288,7 +278,7 @@ impl Layout {
             }
             _ => None,
         };
-        Ok(Arrival {
+        Ok(RawArrival {
             offer,
             accepted,
             probability,

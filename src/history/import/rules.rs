@@ -1,26 +1,26 @@
-//! What makes a row wrong beyond its own cells: what is known of the file as a whole.
+//! Checks of a row against what is known of the whole file.
 
 use csv::StringRecord;
 
 use super::row::{Layout, Row, When};
-use crate::history::clock::{Clock, show_time};
+use crate::history::clock::{OpeningHours, show_time};
 use crate::history::raw::Raw;
 
-/// What all rows must keep to.
+/// Constraints on all rows.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// H, where it is known.
+    /// H, if known.
     pub horizon: Option<usize>,
-    /// Opening hours, where they are known.
-    pub clock: Option<Clock>,
-    /// Features (by their place in the layout) that are numbers wherever they are not missing.
+    /// Opening hours, if known.
+    pub clock: Option<OpeningHours>,
+    /// Features (by index in the layout) that must be numbers or missing.
     pub numbers: Vec<usize>,
-    /// Features that must not be missing.
-    pub required: Vec<usize>,
+    /// Whether these must not be missing.
+    pub required: bool,
 }
 
 impl Rules {
-    /// The step (1-based) of a row, where it can be told.
+    /// The step (1-based) of a row, if it can be determined.
     pub fn check(
         &self,
         layout: &Layout,
@@ -28,9 +28,9 @@ impl Rules {
         row: &Row,
     ) -> Result<Option<usize>, String> {
         if row.arrival.is_some() {
-            for &feature in self.numbers.iter().chain(&self.required) {
+            for &feature in &self.numbers {
                 let fits = match layout.feature_cell(record, feature) {
-                    Raw::Missing => !self.required.contains(&feature),
+                    Raw::Missing => !self.required,
                     Raw::Number(_) => true,
                     Raw::Text(text) => layout.number(text).is_some(),
                 };
@@ -49,12 +49,9 @@ impl Rules {
             )),
             (Some(When::Step(step)), _, _) => Ok(Some(step)),
             (Some(When::Moment(moment)), Some(steps), Some(clock)) => {
+                let time = || show_time(moment.second);
+                let refused = || format!("found {}; accepted: times from {clock}", time());
                 let step = clock.step(moment.second, steps);
-                let refused = || {
-                    let [time, open, close] =
-                        [moment.second, clock.open, clock.close].map(show_time);
-                    format!("found {time}; accepted: times from {open} to {close}")
-                };
                 step.map(Some).ok_or_else(refused)
             }
             (Some(When::Moment(_)) | None, _, _) => Ok(None),

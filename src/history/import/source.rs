@@ -1,4 +1,4 @@
-//! A raw CSV file: which separator it has, whether its first line names the columns, and where a column is.
+//! A raw CSV file: its separator, its header, and the index of a column.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,15 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use crate::error::InputError;
 
-/// Separators that are tried, the likelier first.
+/// Separators in the order of preference.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// How much of the file is looked at to find its form.
+const NOT_UTF8: &str = "found bytes that are not UTF-8; accepted: UTF-8 (`iconv -f LATIN1 -t UTF-8` converts most files)";
+
+/// Bytes that the format is detected from.
 const HEAD: u64 = 1 << 16;
 
-/// A file that can be read again and again.
+/// A file that can be read several times.
 #[derive(Debug, Clone)]
 pub struct RawFile {
     path: PathBuf,
@@ -23,7 +25,7 @@ pub struct RawFile {
 }
 
 impl RawFile {
-    /// Finds out the form of a file in which these columns are looked for, by name or, without a header, by number.
+    /// Detects the format of a file with these columns, given by name or, without a header, by number.
     pub fn open(path: &Path, asked: &[&str]) -> Result<Self, InputError> {
         let unreadable = |error| InputError::unreadable(path, &error);
         let mut head = Vec::new();
@@ -45,7 +47,7 @@ impl RawFile {
             asked.iter().filter(is_there).count()
         };
         let forms = SEPARATORS.iter().rev().map(|&s| (s, first(s)));
-        // The most names found, then the most columns, then the likelier separator (the last of equals wins).
+        // The most names found, then the most columns, then the preferred separator (`max_by_key` takes the last).
         let best = forms.max_by_key(|(_, record)| (found(record), record.len()));
         let (separator, record) = best.unwrap_or((b',', StringRecord::new()));
         if record.iter().all(str::is_empty) {
@@ -55,7 +57,7 @@ impl RawFile {
             let number: Result<usize, _> = name.parse();
             number.is_ok_and(|n| (1..=record.len()).contains(&n))
         };
-        // Columns that are asked for by number may still be called so.
+        // A header may consist of numbers.
         let has_header = found(&record) == asked.len() || !asked.iter().all(by_number);
         let names = match has_header {
             true => record.iter().map(ToString::to_string).collect(),
@@ -69,12 +71,12 @@ impl RawFile {
         })
     }
 
-    /// What stands between cells.
+    /// The separator of cells.
     pub fn separator(&self) -> char {
         char::from(self.separator)
     }
 
-    /// Whether the first line names the columns; without it they are called 1, 2, ...
+    /// Whether the first line names the columns; otherwise they are named 1, 2, ...
     pub fn has_header(&self) -> bool {
         self.has_header
     }
@@ -84,12 +86,12 @@ impl RawFile {
         &self.names
     }
 
-    /// Whether decimals may stand after a comma.
+    /// Whether the decimal separator may be a comma.
     pub fn may_have_decimal_commas(&self) -> bool {
         self.separator != b','
     }
 
-    /// The place of a column.
+    /// The index of a column.
     pub fn column(&self, name: &str) -> Result<usize, InputError> {
         let mut places = (0..self.names.len()).filter(|&i| self.names[i] == name);
         match (places.next(), places.next()) {
@@ -112,7 +114,7 @@ impl RawFile {
         }
     }
 
-    /// The error of a line.
+    /// An error in a line.
     pub fn at(&self, line: u64, message: String) -> InputError {
         InputError::At {
             file: self.path.clone(),
@@ -121,7 +123,7 @@ impl RawFile {
         }
     }
 
-    /// The error of the file as a whole.
+    /// An error of the whole file.
     pub fn whole_file(&self, message: impl Into<String>) -> InputError {
         InputError::File {
             file: self.path.clone(),
@@ -129,8 +131,8 @@ impl RawFile {
         }
     }
 
-    /// Passes all records to `take` with their lines, one at a time, cells not trimmed; records of another width and
-    /// broken ones come as a message.
+    /// Passes every record, with its line and untrimmed cells, to `take`; a record with a wrong number of columns or
+    /// invalid UTF-8 is passed as an error message.
     pub fn each(
         &self,
         mut take: impl FnMut(u64, Result<&StringRecord, String>) -> Result<(), InputError>,
@@ -143,7 +145,7 @@ impl RawFile {
             .flexible(true)
             .buffer_capacity(1 << 18)
             .from_reader(file);
-        // The header is read before the first record's line is asked for.
+        // Read the header before asking for the first record's line.
         if self.has_header {
             let header = reader.byte_headers();
             header.map_err(|error| self.at(1, error.to_string()))?;
@@ -165,12 +167,7 @@ impl RawFile {
                     }
                 }
                 Err(error) => match error.kind() {
-                    csv::ErrorKind::Utf8 { .. } => {
-                        take(
-                            line,
-                            Err("found bytes that are not UTF-8; accepted: UTF-8 (`iconv -f LATIN1 -t UTF-8` makes it of most others)".into()),
-                        )?;
-                    }
+                    csv::ErrorKind::Utf8 { .. } => take(line, Err(NOT_UTF8.into()))?,
                     _ => return Err(self.at(line, error.to_string())),
                 },
             }

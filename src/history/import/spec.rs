@@ -1,12 +1,12 @@
-//! What to make of a raw file.
+//! How to read a raw file.
 
-use crate::history::clock::Clock;
+use crate::history::clock::OpeningHours;
 use crate::task::COST_LIMIT;
 
-/// Which columns hold what, and how to read them.
+/// The meaning of the columns, and how to read them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportSpec {
-    /// Column of the episode. Where it is the column of times, episodes are its days.
+    /// Column of the episode. If it is the column of times, each day is an episode.
     pub episode: String,
     /// Where steps come from.
     pub step: StepSource,
@@ -14,19 +14,19 @@ pub struct ImportSpec {
     pub action: String,
     /// Column of the outcome.
     pub accepted: String,
-    /// Columns that describe a customer; by default all that are left and of use.
+    /// Columns that describe a customer; by default all others that are useful.
     pub features: Option<Vec<String>>,
-    /// Columns whose numbers are names, such as postal codes.
+    /// Columns whose numbers are labels, such as postal codes.
     pub categories: Vec<String>,
     /// Where starting budgets come from.
     pub budget: BudgetSource,
-    /// Column of the probability with which the action was chosen, where it was drawn.
+    /// Column of the probability with which the action was drawn.
     pub probability: Option<String>,
     /// What is offered.
     pub kind: OfferKind,
-    /// Actions are rounded to multiples of this.
+    /// Unit to which actions are rounded.
     pub round: Option<f64>,
-    /// Whether wrong rows are left out, and not refused.
+    /// Whether wrong rows are left out instead of refused.
     pub drop_wrong: bool,
 }
 
@@ -40,21 +40,21 @@ pub enum StepSource {
         /// H; by default the largest step found.
         steps: Option<usize>,
     },
-    /// A column of times, cut into equal steps.
+    /// A column of times; the day is divided into equal steps.
     Time {
         /// Its name.
         name: String,
         /// H.
         steps: usize,
         /// Opening hours; by default the whole hours around all times found.
-        clock: Option<Clock>,
+        clock: Option<OpeningHours>,
     },
 }
 
 /// Where starting budgets come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetSource {
-    /// Nothing is known: the most that was spent in an episode.
+    /// Unknown: the most spent in any episode.
     Unknown,
     /// The same in every episode.
     Constant(u32),

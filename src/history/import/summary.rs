@@ -1,21 +1,21 @@
-//! What an import found, for a person to read.
+//! The summary of an import.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use crate::error::printable;
-use crate::history::clock::Clock;
+use crate::history::clock::OpeningHours;
 
-/// Groups of steps whose arrivals are shown.
+/// The most groups of steps in a long table.
 const GROUPS: usize = 12;
 
-/// What an import found.
+/// The summary of an import.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Rows of the raw file.
     pub rows: u64,
-    /// What stands between cells.
+    /// The separator of cells.
     pub separator: char,
     /// Whether the first line names the columns.
     pub header: bool,
@@ -31,18 +31,18 @@ pub struct Summary {
     pub episodes: usize,
     /// H.
     pub horizon: usize,
-    /// Opening hours, where steps are cut from times.
+    /// Opening hours, if steps come from times.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub clock: Option<Clock>,
+    pub clock: Option<OpeningHours>,
     /// Arrivals at each step, all episodes together.
     pub arrivals: Vec<u64>,
     /// Arrivals without an offer.
     pub without_offer: u64,
-    /// What an action is called.
+    /// The noun for an action.
     pub action: String,
     /// Offers by action.
     pub offers: Vec<OfferCount>,
-    /// The largest starting budget, and where it comes from.
+    /// The largest starting budget.
     pub budget: u32,
     /// Where budgets come from, in words.
     pub budget_source: String,
@@ -50,7 +50,7 @@ pub struct Summary {
     pub spent: f64,
     /// Episodes that spent their whole budget.
     pub sold_out: usize,
-    /// What to know beyond the numbers.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct OfferCount {
 }
 
 impl Summary {
-    /// The summary as a text of some lines.
+    /// The summary as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let arrivals: u64 = self.arrivals.iter().sum();
@@ -76,60 +76,46 @@ impl Summary {
             '\t' => "tabs".to_string(),
             other => format!("`{other}`"),
         };
-        let header = if self.header {
-            ""
-        } else {
-            ", no header: columns by number"
+        let header = match self.header {
+            true => "",
+            false => ", no header: columns by number",
         };
-        line(
-            &mut text,
-            "rows",
-            &format!("{} (separated by {separator}{header})", count(self.rows)),
-        );
-        line(
-            &mut text,
-            "episodes",
-            &format!(
-                "{} of {} steps{}",
-                count(self.episodes as u64),
-                self.horizon,
-                self.hours()
-            ),
-        );
+        let hours = self
+            .clock
+            .map_or(String::new(), |clock| format!(", {clock}"));
+        let episodes = count(self.episodes as u64);
         let per_episode = arrivals as f64 / self.episodes.max(1) as f64;
+        let mut line = |name: &str, content: String| {
+            let _ = writeln!(text, "{name:<10} {}", printable(&content));
+        };
+        let rows = count(self.rows);
+        line("rows", format!("{rows} (separated by {separator}{header})"));
         line(
-            &mut text,
+            "episodes",
+            format!("{episodes} of {} steps{hours}", self.horizon),
+        );
+        line(
             "arrivals",
-            &format!("{}, {per_episode:.1} per episode", count(arrivals)),
+            format!("{}, {per_episode:.1} per episode", count(arrivals)),
         );
+        let share = 100.0 * accepted as f64 / offers.max(1) as f64;
+        let [offers, accepted, without] = [offers, accepted, self.without_offer].map(count);
         line(
-            &mut text,
             "offers",
-            &format!(
-                "{}, {} accepted ({:.1}%); {} arrivals without an offer",
-                count(offers),
-                count(accepted),
-                100.0 * accepted as f64 / offers.max(1) as f64,
-                count(self.without_offer)
+            format!(
+                "{offers}, {accepted} accepted ({share:.1}%); {without} arrivals without an offer"
             ),
         );
+        let (units, spent) = (count(self.budget.into()), self.spent);
+        let (source, sold_out) = (&self.budget_source, count(self.sold_out as u64));
         line(
-            &mut text,
             "capacity",
-            &format!(
-                "up to {} units ({}); {:.1} spent per episode, all of it in {} of {}",
-                count(self.budget.into()),
-                self.budget_source,
-                self.spent,
-                count(self.sold_out as u64),
-                count(self.episodes as u64)
+            format!(
+                "up to {units} units ({source}); {spent:.1} spent per episode, all of it in {sold_out} of {episodes}"
             ),
         );
-        line(
-            &mut text,
-            "features",
-            &format!("{}: {}", self.features.len(), self.features.join(", ")),
-        );
+        let names = self.features.join(", ");
+        line("features", format!("{}: {names}", self.features.len()));
         let _ = writeln!(
             text,
             "\n{:>12}  {:>9}  {:>9}  {:>8}",
@@ -192,33 +178,20 @@ impl Summary {
         }
     }
 
-    fn hours(&self) -> String {
-        let Some(clock) = &self.clock else {
-            return String::new();
-        };
-        let [open, close] = [clock.open, clock.close].map(crate::history::clock::show_time);
-        format!(", {open} to {close}")
-    }
-
-    /// Neighbouring steps together where there are many: first, last (1-based) and arrivals.
+    /// Groups of neighbouring steps: first and last step (1-based), and arrivals.
     fn groups(&self) -> Vec<(usize, usize, u64)> {
-        let size = self.horizon.div_ceil(if self.horizon <= 2 * GROUPS {
-            2 * GROUPS
-        } else {
-            GROUPS
-        });
-        let groups = self.arrivals.chunks(size.max(1)).enumerate();
+        let size = match self.horizon <= 2 * GROUPS {
+            true => 1,
+            false => self.horizon.div_ceil(GROUPS),
+        };
+        let groups = self.arrivals.chunks(size).enumerate();
         groups
             .map(|(i, chunk)| (i * size + 1, i * size + chunk.len(), chunk.iter().sum()))
             .collect()
     }
 }
 
-fn line(text: &mut String, name: &str, content: &str) {
-    let _ = writeln!(text, "{name:<10} {}", printable(content));
-}
-
-/// A whole number with its thousands apart.
+/// A whole number with thousands separators.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();

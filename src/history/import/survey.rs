@@ -1,39 +1,37 @@
-//! The first pass over a raw file: what its columns hold, which episodes and actions there are. Its memory grows with
-//! episodes and levels, not with rows.
+//! The first pass over a raw file: statistics of its columns, its episodes and actions. Memory grows with episodes and
+//! levels, not with rows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashSet};
 
 use csv::StringRecord;
 
-use super::row::{Arrival, Layout, Row, When};
+use super::row::{Layout, Row, When};
 use super::rules::Rules;
 use super::source::RawFile;
-use super::spec::OfferKind;
 use crate::error::InputError;
 use crate::history::clock::Moment;
+use crate::history::log::EpisodeNumbers;
 use crate::history::raw::Raw;
 
-/// Distinct texts of a column that are kept; beyond it is no category.
+/// The most distinct texts of a column that are kept; a column with more is no category.
 const LEVELS_KEPT: usize = 1000;
 
-/// Distinct actions that are kept.
+/// The most distinct actions that are kept.
 const ACTIONS_KEPT: usize = 100_000;
 
-/// Messages of wrong rows that are kept.
+/// The most messages of wrong rows that are kept.
 const WRONG_KEPT: usize = 5;
 
-/// Mean and variance of numbers that come one by one (Welford).
+/// Running mean and variance (Welford).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Moments {
-    /// How many.
     pub count: u64,
-    /// Their mean.
     pub mean: f64,
     squares: f64,
 }
 
 impl Moments {
-    /// Takes in a number.
+    /// Adds a number.
     pub fn add(&mut self, x: f64) {
         self.count += 1;
         let before = x - self.mean;
@@ -41,30 +39,29 @@ impl Moments {
         self.squares += before * (x - self.mean);
     }
 
-    /// The standard deviation of the numbers themselves (divided by n).
+    /// The standard deviation of the population (divided by n).
     pub fn deviation(&self) -> f64 {
         (self.squares / self.count.max(1) as f64).sqrt()
     }
 }
 
-/// What a column holds.
+/// Statistics of a column.
 #[derive(Debug, Clone)]
 pub struct ColumnSurvey {
     /// Empty cells of arrivals.
     pub missing: u64,
-    /// Its numbers.
     pub numbers: Moments,
     /// The smallest and largest of them.
     pub range: (f64, f64),
-    /// Cells that are no numbers.
+    /// Number of cells that are not numbers.
     pub texts: u64,
-    /// The first of them: line and text.
-    pub first_text: Option<(u64, String)>,
-    /// All cells by text; `None` where there are too many.
-    pub levels: Option<HashMap<String, u64>>,
-    /// Whether cells are whole numbers that count up line by line.
+    /// The first of them.
+    pub first_text: Option<String>,
+    /// The distinct cells; `None` if there are too many.
+    pub levels: Option<HashSet<String>>,
+    /// Whether cells are whole numbers that rise from row to row.
     pub running: bool,
-    /// Whether every text is a moment or a day.
+    /// Whether every text is a time or a date.
     pub dates: bool,
     last: f64,
 }
@@ -77,7 +74,7 @@ impl Default for ColumnSurvey {
             range: (f64::INFINITY, f64::NEG_INFINITY),
             texts: 0,
             first_text: None,
-            levels: Some(HashMap::new()),
+            levels: Some(HashSet::new()),
             running: true,
             dates: true,
             last: f64::NEG_INFINITY,
@@ -86,7 +83,7 @@ impl Default for ColumnSurvey {
 }
 
 impl ColumnSurvey {
-    fn add(&mut self, line: u64, cell: Raw, number: impl Fn(&str) -> Option<f64>) {
+    fn add(&mut self, cell: Raw, number: impl Fn(&str) -> Option<f64>) {
         let Raw::Text(text) = cell else {
             self.missing += 1;
             return;
@@ -102,17 +99,12 @@ impl ColumnSurvey {
                 self.texts += 1;
                 self.running = false;
                 self.dates &= Moment::is_date(text);
-                if self.first_text.is_none() {
-                    self.first_text = Some((line, text.to_string()));
-                }
+                self.first_text.get_or_insert_with(|| text.to_string());
             }
         }
         if let Some(levels) = &mut self.levels {
-            match levels.get_mut(text) {
-                Some(count) => *count += 1,
-                None => {
-                    levels.insert(text.to_string(), 1);
-                }
+            if !levels.contains(text) {
+                levels.insert(text.to_string());
             }
             if levels.len() > LEVELS_KEPT {
                 self.levels = None;
@@ -124,23 +116,22 @@ impl ColumnSurvey {
 /// An episode of the file.
 #[derive(Debug, Clone, Default)]
 pub struct EpisodeSurvey {
-    /// Its starting budget, where the file has it.
+    /// Its starting budget, if the file has it.
     pub budget: Option<u32>,
-    /// Sum of the accepted actions' costs: units sold, or wages and bids paid.
+    /// Total cost of accepted actions: units sold, or wages and bids paid.
     pub spent: f64,
     span: Option<(i64, i64)>,
 }
 
 impl EpisodeSurvey {
-    /// Refuses a row that gives the episode another budget, or a time that is no time of it.
+    /// Refuses a row with another budget, or a time outside the episode.
     pub fn check(&self, row: &Row) -> Result<(), String> {
         self.check_budget(row)?;
         match (row.when, self.span) {
-            (Some(When::Moment(moment)), Some((first, last))) => {
-                match (first..=last).contains(&moment.absolute()) {
-                    true => Ok(()),
-                    false => Err(ANOTHER_DAY.into()),
-                }
+            (Some(When::Moment(moment)), Some((first, last)))
+                if !(first..=last).contains(&moment.absolute()) =>
+            {
+                Err(ANOTHER_DAY.into())
             }
             _ => Ok(()),
         }
@@ -155,7 +146,7 @@ impl EpisodeSurvey {
         }
     }
 
-    /// An episode lasts less than a day.
+    /// Extends the episode to a time, up to less than a day.
     fn widen(&mut self, moment: Moment) -> Result<(), String> {
         let at = moment.absolute();
         let (first, last) = self.span.unwrap_or((at, at));
@@ -168,43 +159,26 @@ impl EpisodeSurvey {
     }
 }
 
-const ANOTHER_DAY: &str = "found a time a day or more away from others of its episode; accepted: episodes within 24 hours, or a column of steps";
+const ANOTHER_DAY: &str = "found times a day or more apart in one episode; accepted: episodes of less than 24 hours, or a column of steps";
 
-/// Rows that cannot be used.
-#[derive(Debug, Clone, Default)]
-pub struct WrongRows {
-    /// How many.
-    pub count: u64,
-    /// The first of them: line and message.
-    pub first: Vec<(u64, String)>,
-}
-
-impl WrongRows {
-    fn add(&mut self, line: u64, message: String) {
-        self.count += 1;
-        if self.first.len() < WRONG_KEPT {
-            self.first.push((line, message));
-        }
-    }
-}
-
-/// What the file holds.
+/// The results of the first pass.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// Rows, wrong ones included.
     pub rows: u64,
-    /// Rows that cannot be used.
-    pub wrong: WrongRows,
-    /// Rows in which somebody came.
+    /// Number of rows that cannot be used.
+    pub wrong: u64,
+    /// The first of them: line and message.
+    pub first_wrong: Vec<(u64, String)>,
+    /// Rows with an arrival.
     pub arrivals: u64,
     /// One per column of the layout's features.
     pub columns: Vec<ColumnSurvey>,
-    /// Labels of episodes and their numbers, in the order in which they appear.
-    pub episode_numbers: HashMap<String, u32>,
-    /// The episodes.
+    /// Numbers of the episodes.
+    pub numbers: EpisodeNumbers,
     pub episodes: Vec<EpisodeSurvey>,
-    /// Offers by their value's bits (positive numbers, so in rising order).
-    pub actions: BTreeMap<u64, u64>,
+    /// Bits of the values offered; these are positive, so the order is that of the values.
+    pub actions: BTreeSet<u64>,
     /// All values offered.
     pub offers: Moments,
     /// The largest step found.
@@ -220,32 +194,30 @@ impl Survey {
             columns: vec![ColumnSurvey::default(); layout.features.len()],
             ..Self::default()
         };
-        let mut last = (String::new(), 0);
         file.each(|line, record| {
             survey.rows += 1;
             let taken = record.and_then(|record| {
                 let row = layout.read(file, record)?;
                 rules.check(layout, record, &row)?;
-                survey.take(line, layout, record, &row, &mut last)
+                survey.take(layout, record, &row)
             });
             if let Err(message) = taken {
-                survey.wrong.add(line, message);
+                survey.wrong += 1;
+                if survey.first_wrong.len() < WRONG_KEPT {
+                    survey.first_wrong.push((line, message));
+                }
             }
             Ok(())
         })?;
         Ok(survey)
     }
 
-    fn take(
-        &mut self,
-        line: u64,
-        layout: &Layout,
-        record: &StringRecord,
-        row: &Row,
-        last: &mut (String, u32),
-    ) -> Result<(), String> {
-        let number = self.episode_number(&row.episode, last);
-        let episode = &mut self.episodes[number as usize];
+    fn take(&mut self, layout: &Layout, record: &StringRecord, row: &Row) -> Result<(), String> {
+        let number = self.numbers.number(&row.episode);
+        if number == self.episodes.len() {
+            self.episodes.push(EpisodeSurvey::default());
+        }
+        let episode = &mut self.episodes[number];
         episode.check_budget(row)?;
         if let Some(When::Moment(moment)) = row.when {
             episode.widen(moment)?;
@@ -260,44 +232,19 @@ impl Survey {
             return Ok(());
         };
         self.arrivals += 1;
-        self.take_offer(number, arrival, layout.kind());
+        if let Some(value) = arrival.offer {
+            self.offers.add(value);
+            if self.actions.len() < ACTIONS_KEPT {
+                self.actions.insert(value.to_bits());
+            }
+            if arrival.accepted {
+                episode.spent += layout.kind().cost(value);
+            }
+        }
         for (i, column) in self.columns.iter_mut().enumerate() {
             let cell = layout.feature_cell(record, i);
-            column.add(line, cell, |text| layout.number(text));
+            column.add(cell, |text| layout.number(text));
         }
         Ok(())
-    }
-
-    fn take_offer(&mut self, episode: u32, arrival: Arrival, kind: OfferKind) {
-        let Some(value) = arrival.offer else {
-            return;
-        };
-        self.offers.add(value);
-        if self.actions.len() < ACTIONS_KEPT {
-            *self.actions.entry(value.to_bits()).or_default() += 1;
-        }
-        if arrival.accepted {
-            self.episodes[episode as usize].spent += kind.cost(value);
-        }
-    }
-
-    fn episode_number(&mut self, label: &str, last: &mut (String, u32)) -> u32 {
-        // Rows of an episode usually stand together.
-        if last.0 == label && !self.episodes.is_empty() {
-            return last.1;
-        }
-        let number = match self.episode_numbers.get(label) {
-            Some(number) => *number,
-            None => {
-                let number = self.episodes.len() as u32;
-                self.episode_numbers.insert(label.to_string(), number);
-                self.episodes.push(EpisodeSurvey::default());
-                number
-            }
-        };
-        last.0.clear();
-        last.0.push_str(label);
-        last.1 = number;
-        number
     }
 }

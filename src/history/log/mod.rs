@@ -1,43 +1,47 @@
-//! The labeled log of real episodes: who came when, what they were offered, what they did.
+//! The labeled log of real episodes: arrivals, offers and outcomes.
 
+mod numbers;
 mod read;
+mod write;
 
 use crate::learner::Labeled;
 use crate::task::{Context, EpisodeContexts, Task};
 
+pub(super) use numbers::EpisodeNumbers;
 pub use read::{FeatureColumns, LogForm};
+pub(super) use write::{LogRow, LogWriter};
 
-/// A labeled log. Arrivals of an episode stand together, in the order of their steps.
+/// A labeled log. Arrivals are sorted by episode and step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LabeledLog {
     features: Vec<String>,
     thetas: Vec<f64>,
-    arrivals: Vec<Arrival>,
-    episodes: Vec<Episode>,
+    arrivals: Vec<LogArrival>,
+    episodes: Vec<LogEpisode>,
     has_probabilities: bool,
 }
 
-/// Somebody who came.
+/// A customer's arrival.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Arrival {
+pub struct LogArrival {
     /// Step within the episode, 0-based.
     pub step: u32,
     /// The action offered; 0 is none.
     pub action: u32,
     /// Whether it was accepted.
     pub accepted: bool,
-    /// The probability with which the action was chosen; 1 where that is not known.
+    /// The probability with which the action was chosen; 1 if not known.
     pub probability: f64,
 }
 
 /// An episode of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Episode {
-    /// What the log calls it.
+pub struct LogEpisode {
+    /// Its label.
     pub label: String,
-    /// Units at its start, where the log has them.
+    /// Starting budget, if the log has it.
     pub budget: Option<u32>,
-    /// Its first arrival and the one after its last.
+    /// The range of its arrivals.
     pub arrivals: std::ops::Range<usize>,
 }
 
@@ -53,12 +57,12 @@ impl LabeledLog {
     }
 
     /// All episodes.
-    pub fn episodes(&self) -> &[Episode] {
+    pub fn episodes(&self) -> &[LogEpisode] {
         &self.episodes
     }
 
     /// All arrivals, episode by episode.
-    pub fn arrivals(&self) -> &[Arrival] {
+    pub fn arrivals(&self) -> &[LogArrival] {
         &self.arrivals
     }
 
@@ -67,7 +71,7 @@ impl LabeledLog {
         &self.thetas[arrival * self.dimension()..(arrival + 1) * self.dimension()]
     }
 
-    /// Whether the log knows with which probabilities actions were chosen.
+    /// Whether the log has the probabilities of its actions.
     pub fn has_probabilities(&self) -> bool {
         self.has_probabilities
     }
@@ -87,8 +91,8 @@ impl LabeledLog {
         task.context(self.arrivals[arrival].step as usize, self.theta(arrival))
     }
 
-    /// What the accepted offers of an episode earned, and the units that they took.
-    pub fn earned(&self, task: &Task, episode: &Episode) -> (f64, u32) {
+    /// Reward and cost of the accepted offers of an episode.
+    pub fn earned(&self, task: &Task, episode: &LogEpisode) -> (f64, u32) {
         let accepted = episode
             .arrivals
             .clone()
@@ -102,7 +106,7 @@ impl LabeledLog {
     }
 
     /// The contexts of an episode.
-    pub fn contexts(&self, task: &Task, episode: &Episode) -> EpisodeContexts {
+    pub fn contexts(&self, task: &Task, episode: &LogEpisode) -> EpisodeContexts {
         let mut contexts = EpisodeContexts::new(self.dimension());
         for i in episode.arrivals.clone() {
             let context = self.context(task, i);
@@ -114,7 +118,7 @@ impl LabeledLog {
         contexts
     }
 
-    /// Every offer with its outcome, as a learner takes it.
+    /// Every offer with its outcome, for a learner.
     pub fn labeled(&self) -> impl Iterator<Item = Labeled<'_>> {
         let offers = self
             .arrivals

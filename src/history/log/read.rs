@@ -1,14 +1,13 @@
 //! Reading a labeled log: header `episode,step,<feature>,...,action,accepted`, with optional columns `budget` and
-//! `probability`; one line per arrival, in any order of lines and columns. Features that are all empty mean that nobody
-//! came: an episode without any arrival has such a line.
+//! `probability`; one line per arrival, in any order of lines and columns. An episode without any arrival has a line with
+//! empty features.
 
-use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
 use csv::{Position, ReaderBuilder, StringRecord};
 
-use super::{Arrival, Episode, LabeledLog};
+use super::{EpisodeNumbers, LabeledLog, LogArrival, LogEpisode};
 use crate::error::InputError;
 use crate::history::encoding::RESERVED;
 use crate::history::raw;
@@ -18,25 +17,26 @@ use crate::history::raw;
 pub enum FeatureColumns {
     /// These, in this order.
     Named(Vec<String>),
-    /// All that have no other meaning, in the order of the file.
+    /// All other columns, in the order of the file.
     All,
 }
 
-/// What a log must look like.
+/// The expected form of a log.
 #[derive(Debug, Clone)]
 pub struct LogForm<'a> {
     /// H.
     pub horizon: usize,
     /// Which columns are features.
     pub features: FeatureColumns,
-    /// The values of the actions 1, 2, ...; `None` where offers are not looked at.
+    /// The values of the actions 1, 2, ...; `None` to ignore offers.
     pub actions: Option<&'a [f64]>,
 }
 
-/// Two values of an action are the same where they differ by rounding only.
+/// Relative difference up to which two values are the same action.
 const ROUNDING: f64 = 1e-9;
 
-struct Places {
+/// The indices of the columns.
+struct LogColumns {
     episode: usize,
     step: usize,
     action: usize,
@@ -46,12 +46,11 @@ struct Places {
     features: Vec<usize>,
 }
 
-struct Reading<'a> {
+struct LogReader<'a> {
     file: &'a Path,
     form: &'a LogForm<'a>,
     header: StringRecord,
-    places: Places,
-    known_actions: HashMap<u64, u32>,
+    columns: LogColumns,
 }
 
 impl LabeledLog {
@@ -59,44 +58,38 @@ impl LabeledLog {
     pub fn read(file: &Path, form: &LogForm) -> Result<Self, InputError> {
         let unreadable = |error| InputError::unreadable(file, &error);
         let source = crate::files::open(file).map_err(unreadable)?;
-        // A folder opens, but cannot be read.
-        source
-            .metadata()
-            .and_then(|m| match m.is_dir() {
-                true => Err(std::io::ErrorKind::IsADirectory.into()),
-                false => Ok(()),
-            })
-            .map_err(unreadable)?;
+        // On some systems a folder can be opened.
+        if source.metadata().map_err(unreadable)?.is_dir() {
+            return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
+        }
         Self::parse(file, source, form)
     }
 
-    /// Reads a log from anywhere; `file` is what messages call it.
+    /// Reads a log from any source; messages name it `file`.
     pub fn parse(file: &Path, source: impl Read, form: &LogForm) -> Result<Self, InputError> {
-        let mut reader = ReaderBuilder::new()
+        let mut csv = ReaderBuilder::new()
             .flexible(true)
             .buffer_capacity(1 << 18)
             .from_reader(source);
-        let at = |line: u64, message: String| InputError::At {
-            file: file.to_path_buf(),
-            line: line as usize,
-            message,
-        };
-        let mut header = reader.headers().map_err(|e| at(1, e.to_string()))?.clone();
+        let at = |line, message| error_at(file, line, message);
+        let mut header = csv.headers().map_err(|e| at(1, e.to_string()))?.clone();
         header.trim();
-        let places = Places::find(file, &header, &form.features)?;
-        let reading = Reading {
+        let columns = LogColumns::find(file, &header, &form.features)?;
+        let reader = LogReader {
             file,
             form,
-            known_actions: known_actions(form),
             header,
-            places,
+            columns,
         };
-        let mut rows = Rows::new(reading.places.features.len());
+        let mut rows = LogRows {
+            dimension: reader.columns.features.len(),
+            ..LogRows::default()
+        };
         let mut record = StringRecord::new();
         loop {
-            match reader.read_record(&mut record) {
+            match csv.read_record(&mut record) {
                 Ok(false) => break,
-                Ok(true) => reading.take(&record, &mut rows)?,
+                Ok(true) => reader.take(&record, &mut rows)?,
                 Err(error) => {
                     let line = error.position().map_or(1, Position::line);
                     return Err(at(line, error.to_string()));
@@ -109,31 +102,27 @@ impl LabeledLog {
                 message: "found no rows; accepted: at least one".into(),
             });
         }
-        let names = reading.places.features.iter();
-        let names = names.map(|&i| reading.header[i].to_string()).collect();
-        Ok(rows.log(names, reading.places.probability.is_some()))
+        let names = reader.columns.features.iter();
+        let names = names.map(|&i| reader.header[i].to_string()).collect();
+        Ok(rows.log(names, reader.columns.probability.is_some()))
     }
 }
 
-fn known_actions(form: &LogForm) -> HashMap<u64, u32> {
-    let values = form.actions.unwrap_or_default().iter();
-    values
-        .zip(1..)
-        .map(|(value, a)| (value.to_bits(), a))
-        .collect()
+fn error_at(file: &Path, line: u64, message: String) -> InputError {
+    InputError::At {
+        file: file.to_path_buf(),
+        line: line as usize,
+        message,
+    }
 }
 
-impl Places {
+impl LogColumns {
     fn find(
         file: &Path,
         header: &StringRecord,
         features: &FeatureColumns,
     ) -> Result<Self, InputError> {
-        let at = |message: String| InputError::At {
-            file: file.to_path_buf(),
-            line: 1,
-            message,
-        };
+        let at = |message: String| error_at(file, 1, message);
         let optional = |name: &str| {
             let mut places = (0..header.len()).filter(|&i| &header[i] == name);
             match (places.next(), places.next()) {
@@ -175,51 +164,29 @@ impl Places {
 }
 
 /// Rows in the order of the file.
-struct Rows {
+#[derive(Default)]
+struct LogRows {
     dimension: usize,
     thetas: Vec<f64>,
-    arrivals: Vec<(u32, Arrival)>,
-    numbers: HashMap<String, u32>,
-    last: Option<u32>,
-    episodes: Vec<Episode>,
+    arrivals: Vec<(usize, LogArrival)>,
+    numbers: EpisodeNumbers,
+    episodes: Vec<LogEpisode>,
 }
 
-impl Rows {
-    fn new(dimension: usize) -> Self {
-        Self {
-            dimension,
-            thetas: Vec::new(),
-            arrivals: Vec::new(),
-            numbers: HashMap::new(),
-            last: None,
-            episodes: Vec::new(),
+impl LogRows {
+    fn episode(&mut self, label: &str) -> usize {
+        let number = self.numbers.number(label);
+        if number == self.episodes.len() {
+            self.episodes.push(LogEpisode {
+                label: label.to_string(),
+                budget: None,
+                arrivals: 0..0,
+            });
         }
-    }
-
-    fn episode(&mut self, label: &str) -> u32 {
-        if let Some(last) = self.last
-            && self.episodes[last as usize].label == label
-        {
-            return last;
-        }
-        let next = self.episodes.len() as u32;
-        let number = match self.numbers.get(label) {
-            Some(number) => *number,
-            None => {
-                self.numbers.insert(label.to_string(), next);
-                self.episodes.push(Episode {
-                    label: label.to_string(),
-                    budget: None,
-                    arrivals: 0..0,
-                });
-                next
-            }
-        };
-        self.last = Some(number);
         number
     }
 
-    /// Puts arrivals in the order of episodes and steps; those of one step stay in the order of the file.
+    /// Sorts arrivals by episode and step; those of one step stay in the order of the file.
     fn log(mut self, features: Vec<String>, has_probabilities: bool) -> LabeledLog {
         let key = |i: &usize| (self.arrivals[*i].0, self.arrivals[*i].1.step);
         let mut order: Vec<usize> = (0..self.arrivals.len()).collect();
@@ -232,7 +199,7 @@ impl Rows {
         let mut start = 0;
         for (number, episode) in self.episodes.iter_mut().enumerate() {
             let rest = &order[start..];
-            let count = rest.partition_point(|i| self.arrivals[*i].0 as usize == number);
+            let count = rest.partition_point(|i| self.arrivals[*i].0 == number);
             episode.arrivals = start..start + count;
             start += count;
         }
@@ -246,7 +213,7 @@ impl Rows {
     }
 }
 
-impl Reading<'_> {
+impl LogReader<'_> {
     fn wrong(&self, record: &StringRecord, place: usize, accepted: &str) -> InputError {
         let (name, found) = (&self.header[place], record[place].trim());
         self.at(
@@ -256,64 +223,66 @@ impl Reading<'_> {
     }
 
     fn at(&self, record: &StringRecord, message: String) -> InputError {
-        InputError::At {
-            file: self.file.to_path_buf(),
-            line: record.position().map_or(0, Position::line) as usize,
+        error_at(
+            self.file,
+            record.position().map_or(0, Position::line),
             message,
-        }
+        )
     }
 
-    fn take(&self, record: &StringRecord, rows: &mut Rows) -> Result<(), InputError> {
-        let columns = self.header.len();
-        if record.len() != columns {
+    fn take(&self, record: &StringRecord, rows: &mut LogRows) -> Result<(), InputError> {
+        let width = self.header.len();
+        if record.len() != width {
             let message = format!(
-                "found {} columns; accepted: {columns} as in the header",
+                "found {} columns; accepted: {width} as in the header",
                 record.len()
             );
             return Err(self.at(record, message));
         }
-        let places = &self.places;
+        let columns = &self.columns;
         let cell = |place: usize| record[place].trim();
-        let label = cell(places.episode);
+        let label = cell(columns.episode);
         if label.is_empty() {
-            return Err(self.wrong(record, places.episode, "the name of an episode"));
+            return Err(self.wrong(record, columns.episode, "the name of an episode"));
         }
         let number = rows.episode(label);
-        self.take_budget(record, &mut rows.episodes[number as usize])?;
-        if places.features.iter().all(|&i| cell(i).is_empty()) {
-            if !cell(places.action).is_empty() || cell(places.accepted) == "1" {
+        self.take_budget(record, &mut rows.episodes[number])?;
+        if columns.features.iter().all(|&i| cell(i).is_empty()) {
+            if !cell(columns.action).is_empty() || cell(columns.accepted) == "1" {
                 let accepted = "features wherever something was offered";
-                return Err(self.wrong(record, places.features[0], accepted));
+                return Err(self.wrong(record, columns.features[0], accepted));
             }
             return Ok(());
         }
-        for &place in &places.features {
+        for &place in &columns.features {
             let x = raw::number(cell(place));
             let accepted = "a number of size up to 1e15, or all features empty where nobody came";
             rows.thetas
                 .push(x.ok_or_else(|| self.wrong(record, place, accepted))?);
         }
         let horizon = self.form.horizon;
-        let step: Option<u32> = cell(places.step).parse().ok();
+        let step: Option<u32> = cell(columns.step).parse().ok();
         let Some(step) = step.filter(|h| (1..=horizon as u32).contains(h)) else {
-            return Err(self.wrong(record, places.step, &format!("a step from 1 to {horizon}")));
+            return Err(self.wrong(record, columns.step, &format!("a step from 1 to {horizon}")));
         };
         let action = self.action(record)?;
-        let accepted = match cell(places.accepted) {
+        let accepted = match cell(columns.accepted) {
             "" if action == 0 => false,
-            text => raw::flag(text).ok_or_else(|| self.wrong(record, places.accepted, "0 or 1"))?,
+            text => {
+                raw::flag(text).ok_or_else(|| self.wrong(record, columns.accepted, "0 or 1"))?
+            }
         };
         if accepted && action == 0 && self.form.actions.is_some() {
-            return Err(self.wrong(record, places.accepted, "0 where nothing was offered"));
+            return Err(self.wrong(record, columns.accepted, "0 where nothing was offered"));
         }
-        let probability = match places.probability {
+        let probability = match columns.probability {
             Some(place) if action > 0 => {
                 let p = raw::number(cell(place)).filter(|p| *p > 0.0 && *p <= 1.0);
                 p.ok_or_else(|| self.wrong(record, place, "a probability above 0, up to 1"))?
             }
             _ => 1.0,
         };
-        let arrival = Arrival {
+        let arrival = LogArrival {
             step: step - 1,
             action,
             accepted,
@@ -323,8 +292,12 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn take_budget(&self, record: &StringRecord, episode: &mut Episode) -> Result<(), InputError> {
-        let Some(place) = self.places.budget else {
+    fn take_budget(
+        &self,
+        record: &StringRecord,
+        episode: &mut LogEpisode,
+    ) -> Result<(), InputError> {
+        let Some(place) = self.columns.budget else {
             return Ok(());
         };
         let text = record[place].trim();
@@ -342,7 +315,7 @@ impl Reading<'_> {
 
     /// The number of the action offered, 0 for none.
     fn action(&self, record: &StringRecord) -> Result<u32, InputError> {
-        let place = self.places.action;
+        let place = self.columns.action;
         let text = record[place].trim();
         let Some(actions) = self.form.actions.filter(|_| !text.is_empty()) else {
             return Ok(0);
@@ -351,11 +324,9 @@ impl Reading<'_> {
         if value == 0.0 {
             return Ok(0);
         }
-        if let Some(action) = self.known_actions.get(&value.to_bits()) {
-            return Ok(*action);
-        }
         let same = |known: &f64| (known - value).abs() <= ROUNDING * known.abs();
-        match actions.iter().position(same) {
+        let exact = actions.iter().position(|known| *known == value);
+        match exact.or_else(|| actions.iter().position(same)) {
             Some(i) => Ok(i as u32 + 1),
             None => {
                 let known: Vec<String> = actions.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The contexts of a log as a sample that Optimistic-DP plans for.
+//! The contexts of a log as a sample for Optimistic-DP.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub fn law_sample(task: &Task, fitted: &Fitted) -> ContextSample {
             let context = Context {
                 step,
                 features: fitted.log.theta(arrival as usize),
-                // An arrival that stands for several steps is one entry.
+                // An arrival shared by several steps is one entry.
                 point: Some(arrival),
             };
             (context, weight)

@@ -1,5 +1,5 @@
-//! From a fitted log to offers: the Bellman equation with point estimates of acceptance and the log's own contexts, or what
-//! the learner would try next ([`PlanKind::Optimistic`]).
+//! From a fitted log to offers: the Bellman equation with point estimates of acceptance and the log's own contexts, or the
+//! plan of the learner ([`PlanKind::Optimistic`]).
 
 mod law_sample;
 mod rows;
@@ -22,16 +22,16 @@ use crate::task::Task;
 
 pub use law_sample::law_sample;
 pub use rows::{CellOffer, plan_csv};
-pub use segments::{Choices, Segment, choices, segments};
+pub use segments::{Segment, segments};
 pub use view::{ColumnView, PlanView, SegmentView};
 
 /// Confidence of the learner's bounds.
 const DELTA: f64 = 0.1;
 
-/// Why there is no plan.
+/// An error of planning.
 #[derive(Debug, Error)]
 pub enum PlanError {
-    /// Something asked for cannot be planned.
+    /// The request cannot be planned.
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// The backend failed.
@@ -39,25 +39,24 @@ pub enum PlanError {
     Backend(#[from] BackendError),
 }
 
-/// What to plan with.
+/// The estimates that a plan uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanKind {
     /// Point estimates.
     Estimates,
-    /// Bounds of the learner that has seen the log.
+    /// Bounds of the learner, given the log.
     Optimistic,
 }
 
 /// A plan for every step and budget.
 #[derive(Debug)]
 pub struct OfferPlan {
-    /// The task of the actions that are planned with.
+    /// The task with the planned actions.
     pub task: Arc<Task>,
     /// Their numbers in the log, from 1.
     pub actions: Vec<usize>,
     /// Value to go.
     pub table: ValueTable,
-    /// What acceptance is planned with.
     beliefs: Beliefs,
 }
 
@@ -83,7 +82,7 @@ impl OfferPlan {
             file.task.budget = budget;
         }
         let task = Arc::new(file.check_with(&offers)?);
-        match kind {
+        let (table, beliefs) = match kind {
             PlanKind::Estimates => {
                 let truth = SomeActions {
                     model: fitted.fit.model.clone(),
@@ -100,24 +99,21 @@ impl OfferPlan {
                     cap: None,
                 };
                 let table = backend.solve(&[problem])?.remove(0);
-                Ok(Self {
-                    task,
-                    actions,
-                    table,
-                    beliefs: Beliefs::Estimates(known),
-                })
+                (table, Beliefs::Estimates(known))
             }
             PlanKind::Optimistic => {
                 let mut learner = learner(&task, fitted, &actions)?;
                 policy::advance(&mut [&mut learner], 1, backend)?;
-                Ok(Self {
-                    task,
-                    actions,
-                    table: learner.u_hat().clone(),
-                    beliefs: Beliefs::Learner(Box::new(learner)),
-                })
+                let table = learner.u_hat().clone();
+                (table, Beliefs::Learner(Box::new(learner)))
             }
-        }
+        };
+        Ok(Self {
+            task,
+            actions,
+            table,
+            beliefs,
+        })
     }
 
     fn oracle(&self) -> &dyn Oracle {
@@ -127,12 +123,12 @@ impl OfferPlan {
         }
     }
 
-    /// The offer to somebody with these features at `step` (0-based) and `budget` units left.
+    /// The offer to a customer with these features at `step` (0-based) with `budget` units left.
     pub fn offer(&self, fitted: &Fitted, step: usize, budget: u32, features: &[f64]) -> CellOffer {
         self.cell(step, budget, features, &self.acceptance(fitted, features))
     }
 
-    /// Likewise, where acceptance is known already.
+    /// Likewise, with known acceptance.
     fn cell(
         &self,
         step: usize,
@@ -192,7 +188,7 @@ impl OfferPlan {
         estimates.iter().enumerate().map(of_action).collect()
     }
 
-    /// The number of the action that the plan takes at `step` (0-based); 0 is none.
+    /// The number of the planned action at `step` (0-based); 0 is none.
     pub fn best(&self, step: usize, budget: u32, features: &[f64]) -> usize {
         let task = &self.task;
         let context = task.context(step, features);
@@ -201,7 +197,7 @@ impl OfferPlan {
     }
 }
 
-/// The learner that live use takes, with the log in hand. Offers of actions that are not planned with teach contexts only.
+/// The learner of live use, trained on the log. Of offers with unplanned actions it learns only the contexts.
 fn learner(task: &Arc<Task>, fitted: &Fitted, actions: &[usize]) -> Result<MimicOptDp, Invalid> {
     let spec = oracle_spec(fitted);
     let oracle = spec.check("oracle", task)?;

@@ -7,7 +7,7 @@ use crate::history::task_file::TaskFile;
 /// The offer to one segment at one step and budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellOffer {
-    /// Price, wage or bid; `None` where nothing is offered.
+    /// Price, wage or bid; `None` for no offer.
     pub action: Option<f64>,
     /// Probability of acceptance.
     pub probability: f64,
@@ -15,7 +15,7 @@ pub struct CellOffer {
     pub lower: f64,
     /// Upper end of its interval.
     pub upper: f64,
-    /// What the units are worth in the rest of the episode.
+    /// Value of the units in the rest of the episode.
     pub opportunity_cost: f64,
     /// Expected reward of the rest of the episode.
     pub value: f64,
@@ -30,34 +30,20 @@ pub fn plan_csv(
 ) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut header = vec!["step".to_string(), "budget".into()];
-    header.extend(
-        task.encoding
-            .columns
-            .iter()
-            .map(|column| column.name().to_string()),
-    );
-    let rest = [
-        "action",
-        "probability",
-        "lower",
-        "upper",
-        "opportunity_cost",
-        "value",
-    ];
-    header.extend(rest.map(String::from));
+    let columns = task.encoding.columns.iter();
+    header.extend(columns.map(|column| column.name().to_string()));
+    let rest = "action,probability,lower,upper,opportunity_cost,value";
+    header.extend(rest.split(',').map(String::from));
     writer.write_record(&header).expect("writing to memory");
-    let raw: Vec<Vec<String>> = segments
-        .iter()
-        .map(|segment| segment.values.iter().map(ToString::to_string).collect())
-        .collect();
-    let acceptance: Vec<Vec<[f64; 3]>> = segments
-        .iter()
-        .map(|segment| plan.acceptance(fitted, &segment.features))
-        .collect();
+    let by_segment = |segment: &Segment| -> (Vec<String>, Vec<[f64; 3]>) {
+        let raw = segment.values.iter().map(ToString::to_string).collect();
+        (raw, plan.acceptance(fitted, &segment.features))
+    };
+    let by_segment: Vec<_> = segments.iter().map(by_segment).collect();
     let mut cells: Vec<String> = Vec::new();
     for step in 0..plan.task.horizon() {
         for budget in 1..=plan.task.budget_max() {
-            for ((segment, raw), acceptance) in segments.iter().zip(&raw).zip(&acceptance) {
+            for (segment, (raw, acceptance)) in segments.iter().zip(&by_segment) {
                 let offer = plan.cell(step, budget, &segment.features, acceptance);
                 cells.clear();
                 cells.extend([(step + 1).to_string(), budget.to_string()]);

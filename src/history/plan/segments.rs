@@ -1,39 +1,38 @@
-//! Customer segments: a few raw contexts that stand for all. A plan is shown for each of them; the page and the live
-//! service know every other.
+//! Customer segments: a few typical raw contexts, for which a plan is shown.
 
-use crate::history::encoding::{Column, Value};
-use crate::history::fit::{Fitted, Model};
+use crate::history::encoding::Column;
+use crate::history::fit::Fitted;
+use crate::history::raw::Raw;
 use crate::history::task_file::TaskFile;
 
-/// Arrivals that are looked at to find typical values.
-const LOOKED_AT: usize = 20_000;
+/// The most arrivals that typical values are computed from.
+const ARRIVALS: usize = 20_000;
 
-/// Values of a column of numbers that stand for all.
+/// Typical values of a column of numbers.
 const NUMBERS: usize = 3;
 
 /// A kind of customer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Segment {
+pub struct Segment<'t> {
     /// Raw values, in the order of the encoding's columns.
-    pub values: Vec<Value>,
+    pub values: Vec<Raw<'t>>,
     /// Their features.
     pub features: Vec<f64>,
 }
 
-/// What a column may be in a segment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Choices {
+/// The values of a column in segments.
+struct Choices<'t> {
     /// The most typical value.
-    pub typical: Value,
+    typical: Raw<'t>,
     /// All values shown.
-    pub values: Vec<Value>,
+    values: Vec<Raw<'t>>,
 }
 
-/// At most `limit` segments: columns take several values in the order of their effect on acceptance (or reward), as long
-/// as there is room; the others stay at their typical value.
-pub fn segments(task: &TaskFile, fitted: &Fitted, limit: usize) -> Vec<Segment> {
+/// At most `limit` segments. Columns vary in the order of their effect on acceptance (or reward) while there is room; the
+/// others have their typical value.
+pub fn segments<'t>(task: &'t TaskFile, fitted: &Fitted, limit: usize) -> Vec<Segment<'t>> {
     let choices = choices(task, fitted);
-    let typical: Vec<Value> = choices.iter().map(|c| c.typical.clone()).collect();
+    let typical: Vec<Raw> = choices.iter().map(|c| c.typical).collect();
     let effects: Vec<f64> = (0..choices.len())
         .map(|column| effect(task, fitted, &choices[column], column, &typical))
         .collect();
@@ -48,31 +47,27 @@ pub fn segments(task: &TaskFile, fitted: &Fitted, limit: usize) -> Vec<Segment> 
             count = more;
         }
     }
-    let mut lists: Vec<Vec<Value>> = vec![Vec::new()];
+    let mut lists: Vec<Vec<Raw>> = vec![Vec::new()];
     for (column, varied) in choices.iter().zip(varied) {
         let values = match varied {
             true => &column.values[..],
-            false => std::slice::from_ref(&column.typical),
+            false => &[column.typical],
         };
-        lists = lists
-            .into_iter()
-            .flat_map(|list| {
-                let extended = |value: &Value| [&list[..], std::slice::from_ref(value)].concat();
-                values.iter().map(extended).collect::<Vec<_>>()
-            })
-            .collect();
+        let extended = |list: &Vec<Raw<'t>>| {
+            let list = list.clone();
+            values
+                .iter()
+                .map(move |value| [&list[..], &[*value]].concat())
+        };
+        lists = lists.iter().flat_map(extended).collect();
     }
-    lists
-        .into_iter()
-        .map(|values| segment(task, values))
-        .collect()
+    let segments = lists.into_iter().map(|values| segment(task, values));
+    segments.collect()
 }
 
-fn segment(task: &TaskFile, values: Vec<Value>) -> Segment {
-    let mut features = Vec::new();
-    let encoded =
-        task.encoding
-            .encode_in_order(values.iter().map(Value::raw), &mut features, |_| {});
+fn segment<'t>(task: &TaskFile, values: Vec<Raw<'t>>) -> Segment<'t> {
+    let (encoding, mut features) = (&task.encoding, Vec::new());
+    let encoded = encoding.encode_in_order(values.iter().copied(), &mut features, None);
     encoded.expect("typical values are numbers and levels of the encoding");
     Segment { values, features }
 }
@@ -82,7 +77,7 @@ fn rounded(x: f64, spread: f64) -> f64 {
     let unit = (spread / 100.0).log10().floor() as i32;
     match unit {
         0.. => (x / 10f64.powi(unit)).round() * 10f64.powi(unit),
-        // By way of its digits: 98 x 0.01 is not 0.98.
+        // Via digits, because 98 * 0.01 != 0.98 in floating point.
         _ => format!("{x:.*}", unit.unsigned_abs() as usize)
             .parse()
             .unwrap_or(x),
@@ -90,18 +85,18 @@ fn rounded(x: f64, spread: f64) -> f64 {
 }
 
 /// Typical values of every column, from the arrivals of the log.
-pub fn choices(task: &TaskFile, fitted: &Fitted) -> Vec<Choices> {
+fn choices<'t>(task: &'t TaskFile, fitted: &Fitted) -> Vec<Choices<'t>> {
     let log = &fitted.log;
-    let stride = log.arrivals().len().div_ceil(LOOKED_AT).max(1);
-    let rows: Vec<Vec<Value>> = (0..log.arrivals().len())
+    let stride = log.arrivals().len().div_ceil(ARRIVALS).max(1);
+    let rows: Vec<Vec<Raw>> = (0..log.arrivals().len())
         .step_by(stride)
         .map(|i| task.encoding.decode(log.theta(i)))
         .collect();
     let columns = task.encoding.columns.iter().enumerate();
-    let of_column = |(i, column): (usize, &Column)| match column {
+    let of_column = |(i, column): (usize, &'t Column)| match column {
         Column::Number { mean, .. } => {
             let numbers = rows.iter().filter_map(|row| match row[i] {
-                Value::Number(x) => Some(x),
+                Raw::Number(x) => Some(x),
                 _ => None,
             });
             let mut numbers: Vec<f64> = numbers.collect();
@@ -123,24 +118,16 @@ pub fn choices(task: &TaskFile, fitted: &Fitted) -> Vec<Choices> {
                 typical = readable(0.5);
             }
             Choices {
-                typical: Value::Number(typical),
-                values: distinct.into_iter().map(Value::Number).collect(),
+                typical: Raw::Number(typical),
+                values: distinct.into_iter().map(Raw::Number).collect(),
             }
         }
         Column::Category { levels, .. } => {
-            let value = |level: &String| match level.is_empty() {
-                true => Value::Missing,
-                false => Value::Text(level.clone()),
-            };
-            let values: Vec<Value> = levels.iter().map(value).collect();
-            let often = |value: &&Value| rows.iter().filter(|row| row[i] == **value).count();
+            let values: Vec<Raw> = levels.iter().map(|level| Raw::level(level)).collect();
+            let often = |value: &&Raw| rows.iter().filter(|row| row[i] == **value).count();
+            let typical = values.iter().rev().max_by_key(often).copied();
             Choices {
-                typical: values
-                    .iter()
-                    .rev()
-                    .max_by_key(often)
-                    .cloned()
-                    .unwrap_or(Value::Missing),
+                typical: typical.unwrap_or(Raw::Missing),
                 values,
             }
         }
@@ -148,21 +135,21 @@ pub fn choices(task: &TaskFile, fitted: &Fitted) -> Vec<Choices> {
     columns.map(of_column).collect()
 }
 
-/// How much acceptance, or the reward, changes with a column while others are typical.
+/// How much acceptance varies with a column while the others are typical; in auctions the only column always counts.
 fn effect(
     task: &TaskFile,
     fitted: &Fitted,
     choices: &Choices,
     column: usize,
-    typical: &[Value],
+    typical: &[Raw],
 ) -> f64 {
     if fitted.task.application().is_auction() {
         return f64::INFINITY;
     }
-    let model: &Model = &fitted.fit.model;
-    let with = |value: &Value| {
-        let mut values = typical.to_vec();
-        values[column] = value.clone();
+    let model = &fitted.fit.model;
+    let with = |value: &Raw| {
+        let mut values: Vec<Raw> = typical.to_vec();
+        values[column] = *value;
         segment(task, values).features
     };
     let contexts: Vec<Vec<f64>> = choices.values.iter().map(with).collect();

@@ -1,23 +1,23 @@
-//! A plan as its page shows it: every number once. Acceptance depends on the segment and the action alone, so a cell is
-//! no more than the number of its action.
+//! The data of a plan's page. Acceptance depends only on the segment and the action, so a cell is the number of its
+//! action.
 
 use serde::Serialize;
 
 use super::{OfferPlan, PlanKind, Segment};
-use crate::history::encoding::Value;
 use crate::history::fit::Fitted;
+use crate::history::raw::Raw;
 use crate::history::task_file::TaskFile;
 
-/// What the page of a plan shows.
+/// The data of the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanView {
-    /// What an action is called.
+    /// The noun for an action.
     pub action: String,
-    /// Whether offers are those of the learner.
+    /// Whether the plan is that of the learner.
     pub optimistic: bool,
     /// The largest budget.
     pub budget: u32,
-    /// When each step begins, where steps are cut from times.
+    /// Start time of each step; empty if the task has no times.
     pub starts: Vec<String>,
     /// Values of the actions.
     pub actions: Vec<f64>,
@@ -25,7 +25,7 @@ pub struct PlanView {
     pub columns: Vec<ColumnView>,
     /// Segments.
     pub segments: Vec<SegmentView>,
-    /// Value to go by step (the row after the last is zero) and budget.
+    /// Value to go by step and budget; the row after the last step is zero.
     pub values: Vec<Vec<f64>>,
 }
 
@@ -34,22 +34,22 @@ pub struct PlanView {
 pub struct ColumnView {
     /// Its name.
     pub name: String,
-    /// The values of segments.
+    /// Its values in segments.
     pub values: Vec<String>,
-    /// The one to start with.
+    /// The index of the value shown first.
     pub start: usize,
 }
 
 /// A segment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SegmentView {
-    /// The place of its value in each column.
+    /// The index of its value in each column.
     pub values: Vec<usize>,
     /// Probability of acceptance and its interval, by action.
     pub acceptance: Vec<[f64; 3]>,
-    /// Units that an accepted action takes.
+    /// Cost of each action.
     pub costs: Vec<u32>,
-    /// The number of the action (0 is none), by step and budget from 1.
+    /// The number of the action (0 is none) by step and budget from 1.
     pub offers: Vec<u32>,
 }
 
@@ -80,7 +80,7 @@ impl PlanView {
                 }
             })
             .collect();
-        let place = |(column, value): (&ColumnView, &Value)| {
+        let place = |(column, value): (&ColumnView, &Raw)| {
             let value = value.to_string();
             column.values.iter().position(|v| *v == value).unwrap_or(0)
         };

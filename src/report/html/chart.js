@@ -32,7 +32,7 @@ function lineChart(host, options) {
       s.x.forEach((x, k) => {
         if (!fits(x, s.y[k])) return;
         all.x.push(x);
-        // A logarithmic axis is for the means: a band that reaches zero would need infinite room.
+        // On a logarithmic axis a band that reaches zero would need infinite room.
         all.y.push(s.y[k] + half(s, k), options.y.log ? s.y[k] : lowest(s, k));
       });
     }
@@ -93,7 +93,7 @@ function lineChart(host, options) {
     return parts;
   }
 
-  /** The band and the line of a series, in pieces where values cannot be shown. */
+  /** The band and the line of a series, in pieces if some values cannot be shown. */
   function lines({ x, y }, s) {
     const pieces = [[]];
     s.x.forEach((px, k) => {
@@ -103,7 +103,7 @@ function lineChart(host, options) {
     const at = (k, v) => `${x.place(s.x[k]).toFixed(1)} ${y.place(v).toFixed(1)}`;
     const parts = [];
     for (const piece of pieces.filter((p) => p.length)) {
-      // A line of one point cannot be seen.
+      // A line of one point is invisible.
       if (piece.length === 1) {
         const [k] = piece;
         const dot = shape("circle", { class: "line", cx: x.place(s.x[k]), cy: y.place(s.y[k]), r: 3 });
@@ -167,7 +167,7 @@ function lineChart(host, options) {
     status.textContent = said;
   }
 
-  /** Puts the cursor at x, or away. */
+  /** Moves the cursor to x, or hides it. */
   function move(x) {
     cursor = x;
     view.cursorLayer.replaceChildren();

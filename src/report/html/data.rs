@@ -1,4 +1,4 @@
-//! What the page shows, as JSON: summaries only, so that a page stays small whatever the study's size.
+//! The data of a page as JSON: summaries only, so that pages of large studies stay small.
 
 use std::path::PathBuf;
 
@@ -9,40 +9,21 @@ use super::Report;
 use crate::results::{Offer, PolicyResults, Results};
 use crate::statistics::{BAND, MeanAndError, evenly_spaced};
 
-/// Points of a curve that are embedded: evenly spaced ones, and ones for a logarithmic axis.
+/// The most embedded points of a curve: evenly spaced ones, and ones for a logarithmic axis.
 const POINTS: (usize, usize) = (400, 200);
 
-/// Colours of the heat map's scale; the page takes the nearest.
+/// Number of colours of the heat map's scale; the page uses the nearest.
 const RAMP: usize = 101;
 
-/// Fields of `run.json` that are shown as they are.
-const SHOWN: [&str; 20] = [
-    "version",
-    "command",
-    "seed",
-    "backend",
-    "adapter",
-    "driver",
-    "precision",
-    "threads",
-    "episodes",
-    "horizon",
-    "replications",
-    "reference",
-    "delta",
-    "seconds",
-    "peak_memory_bytes",
-    "opt",
-    "opt_rows",
-    "opt_standard_error",
-    "opt_per_episode_standard_error",
-    "fluid_bound",
-];
+/// Fields of `run.json` that are shown unchanged.
+const SHOWN: &str = "version command seed backend adapter driver precision threads episodes horizon replications \
+    reference delta seconds peak_memory_bytes opt opt_rows opt_standard_error opt_per_episode_standard_error fluid_bound";
 
-/// The heat map's scale.
-pub(in crate::report) fn ramp_colours() -> Vec<String> {
+/// The styles that scripts draw with: number of colours, dashes, and the heat map's scale.
+pub(in crate::report) fn styles_json() -> Value {
     let colour = |i| ramp::colour(i as f64 / (RAMP - 1) as f64);
-    (0..RAMP).map(colour).collect()
+    let ramp: Vec<String> = (0..RAMP).map(colour).collect();
+    json!({ "colours": COLOURS.len(), "dashes": DASHES, "ramp": ramp })
 }
 
 /// All data of a report.
@@ -52,16 +33,16 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
     let instances = report.instances();
     for (group, instance) in instances.iter().enumerate() {
         let policies = instance.iter().flat_map(|&i| &report.runs[i].policies);
-        let mut looks =
-            plot::looks(&policies.map(PolicyResults::name).collect::<Vec<_>>()).into_iter();
+        let mut styles =
+            plot::curve_styles(&policies.map(PolicyResults::name).collect::<Vec<_>>()).into_iter();
         for &number in instance {
             let run = &report.runs[number];
-            // Most policies are compared with the same optimal offers; each distinct one is embedded once.
+            // Distinct optimal offers, which most policies share.
             let mut optimal: Vec<&[Offer]> = Vec::new();
-            for (policy, (colour, dash)) in run.policies.iter().zip(&mut looks) {
+            for (policy, (colour, dash)) in run.policies.iter().zip(&mut styles) {
                 let mut entry = policy_json(policy, number, &mut optimal);
                 let name = report.series_name(number, policy.name());
-                // Under the heading of its instance a policy needs no folder, unless there are several.
+                // The heading of an instance with one folder names the folder already.
                 let short = match instance.len() {
                     1 => policy.name(),
                     _ => &name,
@@ -80,21 +61,19 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
             runs[number] = run_json(run, &report.labels[number], &optimal);
         }
     }
-    json!({
-        "band": BAND,
-        "colours": COLOURS.len(),
-        "dashes": DASHES,
-        "ramp": ramp_colours(),
-        "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
-        "instances": instances.iter().map(|instance| report.places(instance)).collect::<Vec<_>>(),
-        "runs": runs,
-        "series": series,
-    })
+    let labels = instances.iter().map(|instance| report.places(instance));
+    let mut data = styles_json();
+    data["band"] = BAND.into();
+    data["pictures"] = pictures.iter().map(|p| p.to_string_lossy()).collect();
+    data["instances"] = labels.collect();
+    data["runs"] = runs.into();
+    data["series"] = series.into();
+    data
 }
 
 fn run_json(run: &Results, label: &str, optimal: &[&[Offer]]) -> Value {
     let fields = serde_json::to_value(&run.run).unwrap_or_default();
-    let shown = SHOWN.iter().filter_map(|key| {
+    let shown = SHOWN.split(' ').filter_map(|key| {
         let value = fields.get(key)?;
         Some((key.to_string(), value.clone()))
     });
@@ -163,7 +142,7 @@ fn rewards_json(policy: &PolicyResults, opt: &[f64]) -> Value {
     })
 }
 
-/// Mean actions and shares, rounded to what a colour or a tooltip can show.
+/// Mean actions and shares, rounded for colours and tooltips.
 fn offers_json(offers: &[Offer]) -> Value {
     let rounded = |x: f64| format!("{x:.4e}").parse::<f64>().unwrap_or(x);
     json!({
@@ -172,7 +151,7 @@ fn offers_json(offers: &[Offer]) -> Value {
     })
 }
 
-/// Episodes (0-based) of a curve that are embedded: all, or enough for a linear and for a logarithmic axis.
+/// The embedded episodes (0-based) of a curve: all, or enough for a linear and a logarithmic axis.
 fn episodes_shown(episodes: usize) -> Vec<usize> {
     let (even, geometric) = POINTS;
     if episodes <= even + geometric {
@@ -188,25 +167,12 @@ fn episodes_shown(episodes: usize) -> Vec<usize> {
     shown
 }
 
-/// JSON that can stand inside a script element: no `<` is left that could end it or open a comment.
-pub(in crate::report) fn embedded(value: &Value) -> String {
-    value.to_string().replace('<', "\\u003c")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn embedded_json_cannot_leave_its_element() {
-        let hostile = json!({ "name": "</script><!--<script> \"'\\ \u{2028} é 語" });
-        let text = embedded(&hostile);
-        assert!(!text.contains('<'));
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), hostile);
-    }
-
-    #[test]
-    fn long_curves_keep_their_ends_and_their_start() {
+    fn long_curves_keep_their_start_and_end() {
         assert_eq!(episodes_shown(600), (0..600).collect::<Vec<_>>());
         let shown = episodes_shown(100_000);
         assert!(shown.len() <= 600 && shown.is_sorted());

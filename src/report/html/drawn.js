@@ -1,4 +1,4 @@
-// Pictures are drawn at the width of their place, and for paper at that of paper: what is scaled has words of any size.
+// Pictures are drawn at the width of their element, and for print at that of paper: scaling would change the size of text.
 
 const PAPER = 680;
 const drawings = new Map();
@@ -13,12 +13,12 @@ const widths = new ResizeObserver((entries) => {
     const width = Math.round(contentRect.width);
     if (!drawing || width === drawing.width) continue;
     drawing.width = width;
-    // In a frame of its own, because drawing may change widths too.
+    // In a separate frame, because drawing may change widths too.
     requestAnimationFrame(drawing.draw);
   }
 });
 
-/** Draws now, again whenever the width of the place changes, and for paper. */
+/** Draws now, again whenever the width of the element changes, and for print. */
 function drawnAtEveryWidth(place, draw) {
   for (const gone of [...drawings.keys()].filter((other) => !other.isConnected)) {
     widths.unobserve(gone);

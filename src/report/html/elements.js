@@ -1,8 +1,8 @@
-// Small tools that everything else uses: the data, elements, numbers, ticks, and what is shown.
+// Tools of all pages: data, elements, numbers, ticks, and which series are shown.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-/** An HTML element; values of attributes that are functions are listeners. */
+/** An HTML element; attributes that are functions become listeners. */
 function el(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
@@ -17,14 +17,14 @@ function fill(node, attributes, children) {
     if (typeof value === "function") node.addEventListener(name, value);
     else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
   }
-  // Names and other texts only ever enter the page as text nodes.
+  // Names and other texts enter the page only as text nodes.
   node.append(...children.filter((child) => child !== null));
   return node;
 }
 
 const byId = (id) => document.getElementById(id);
 
-/** Colour and dash of series number i, as in the pictures beside the page; below 0 a line for reference. */
+/** Colour and dash of series number i, as in the pictures beside the page; below 0 a reference line. */
 const colourOf = (i) => i < 0 ? "var(--axis)" : `var(--c${(data.series?.[i]?.colour ?? i) % data.colours})`;
 const dashOf = (i) => i < 0 ? "2 3" : data.dashes[(data.series?.[i]?.dash ?? i) % data.dashes.length];
 
@@ -35,10 +35,10 @@ function swatch(i) {
   return shape("svg", { class: "swatch", width: 28, height: 10, "aria-hidden": "true" }, line);
 }
 
-/** A name that may be broken after a slash rather than within a word. */
+/** A name that may be wrapped after a slash. */
 const breakable = (name) => name.split(/(?<=\/)/).flatMap((part, k) => k ? [el("wbr"), part] : [part]);
 
-/** A number for people: enough digits to tell values of its size, or of the size `like`, apart. */
+/** A number with enough digits for its size, or for the size of `like`. */
 function number(x, like = x) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   const size = Math.abs(like);
@@ -53,7 +53,7 @@ function column(values) {
   return values.map((v) => (v === null ? "–" : unsigned(v.toFixed(decimals))));
 }
 
-/** A column of means with their errors, where there are any. */
+/** A column of means with their errors, if any. */
 function withBands(means, errors) {
   const cells = column([...means, ...errors]);
   return means.map((_, k) => (errors[k] === null ? cells[k] : `${cells[k]} ± ${cells[means.length + k]}`));
@@ -71,7 +71,7 @@ function linearTicks(low, high, count, tight, whole = false) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const steps = [1, 2, 2.5, 5, 10].map((m) => m * power);
   const fit = steps.find((s) => s >= raw * (1 - 1e-9) && (!whole || Number.isInteger(s))) ?? 10 * power;
-  // There is nothing between whole steps and episodes.
+  // Steps and episodes are whole numbers.
   const step = whole ? Math.max(1, fit) : fit;
   const slack = tight ? 1e-9 : 0;
   const first = tight ? Math.ceil(low / step - slack) : Math.floor(low / step);
@@ -95,7 +95,7 @@ function logTicks(low, high, count) {
     if (digits.length === 3 || p % stride === 0) ticks.push(...digits.map((d) => Number(`${d}e${p}`)));
   }
   const shown = ticks.filter((t) => t >= low * (1 - 1e-9) && t <= high * (1 + 1e-9));
-  // A short stretch may hold no such number.
+  // A short range may contain no such number.
   if (shown.length < 2) return linearTicks(low, high, count, true);
   return { low, high, ticks: shown, label: (t) => (t >= 1e-4 && t < 1e7 ? String(t) : t.toExponential(0)) };
 }
@@ -152,7 +152,7 @@ function pictures() {
     ...data.pictures.flatMap((name, k) => k ? [", ", link(name)] : [link(name)]), ".");
 }
 
-/** Which series are shown, and who wants to know when that changes. */
+/** Which series are shown, and listeners for changes. */
 const shown = {
   hidden: new Set(),
   listeners: [],

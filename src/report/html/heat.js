@@ -1,4 +1,4 @@
-// Heat maps over (step, budget): what a policy's last plan offers beside what the optimal policy offers.
+// Heat maps over (step, budget): the offers of a policy's last plan beside those of the optimal policy.
 
 function heatMaps() {
   const planning = data.series.filter((s) => s.offers);
@@ -8,7 +8,7 @@ function heatMaps() {
       "These results hold no plans to show: none of the policies plans, or the folder was written by an earlier version.";
     return;
   }
-  // A policy that differs from the optimal one is the more interesting start.
+  // Start with a policy that differs from the optimal one.
   let series = planning.find((s) => s.offers.differs) ?? planning[0];
   let metric = "mean";
   let cell = null;
@@ -46,7 +46,7 @@ function heatMaps() {
     const action = data.runs[series.run].action;
     byId("offers-lead").textContent = metric === "mean"
       ? `Mean ${action} that the plan after the last episode offers at each step and budget left, over the contexts that are offered one, averaged over replications.`
-      : "Share of arriving contexts that the plan after the last episode makes an offer to, averaged over replications.";
+      : "Share of arriving contexts to which the plan after the last episode makes an offer, averaged over replications.";
     const colours = coloursOf(series.run);
     const maps = [[`${series.name} (learnt)`, series.offers.learnt], ["optimal policy", optimalOf(series)]];
     panels = figures(byId("offers-panels"), series.offers, maps, colours);
@@ -55,7 +55,7 @@ function heatMaps() {
     read();
   }
 
-  /** On paper there is nothing to choose: the maps of all policies stand there, run by run. */
+  /** In print there is nothing to choose: the maps of all policies are shown, run by run. */
   function printed() {
     const host = byId("offers-print");
     host.replaceChildren();
@@ -71,11 +71,11 @@ function heatMaps() {
         figures(room, compared[0].offers, maps, colours);
       });
     });
-    // Nothing to point at on paper, and nothing to focus on a screen that does not show them.
+    // No pointer in print, and no focus on a screen that does not show them.
     host.querySelectorAll(".plot").forEach((plot) => plot.removeAttribute("tabindex"));
   }
 
-  /** A figure for each map, [name, offers]. All are in place before one is drawn, so that each knows its width. */
+  /** A figure for each map, [name, offers]. All are inserted before one is drawn, so that their widths are known. */
   function figures(host, { steps, budgets }, maps, { colour }) {
     const places = maps.map(([name]) => el("figure", {}, el("figcaption", {}, name)));
     host.replaceChildren(...places);
@@ -98,7 +98,7 @@ function heatMaps() {
     const cells = shape("g", { "shape-rendering": "crispEdges" });
     steps.forEach((_, i) => budgets.forEach((_, j) => {
       const [x, y] = corner(i, j);
-      // A little larger than its place: no seam shows where a printer rounds.
+      // Slightly larger than its cell, so that rounding leaves no seam.
       const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: (w + 0.4).toFixed(2), height: (h + 0.4).toFixed(2) });
       rect.style.fill = colour(values[i * budgets.length + j]);
       cells.append(rect);
@@ -143,7 +143,7 @@ function heatMaps() {
     return { values, mark, corner };
   }
 
-  /** Marks the cell in both panels and says what is offered there. */
+  /** Marks the cell in both panels and shows its offers. */
   function read() {
     const { steps, budgets } = series.offers;
     const show = (v) => v === null ? "no offer" : metric === "share" ? percent(v) : number(v);
@@ -161,7 +161,7 @@ function heatMaps() {
       : "Point at a cell, or focus a map and use the arrow keys, to read its values.";
   }
 
-  /** The colour scale, with a box for cells without an offer where a map has any. */
+  /** The colour scale, with a box for cells without an offer, if a map has any. */
   function scale({ run, low, high }, maps) {
     const [width, bar] = [420, 300];
     const name = metric === "share" ? "share of contexts offered anything" : `mean ${data.runs[run].action} where one is offered`;

@@ -1,4 +1,4 @@
-//! `report.html`: one page that needs nothing but itself, and the pictures beside it.
+//! `report.html`, a self-contained page, and the pictures beside it.
 
 pub(super) mod data;
 pub(super) mod page;
@@ -12,8 +12,9 @@ use rayon::prelude::*;
 
 use page::{Page, escape, filled};
 
+use super::distinct;
 use super::finding::{self, Found};
-use super::plot::{self, AxisName, Chart, HeatMap, Point, Series};
+use super::plot::{self, AxisSpec, Chart, HeatMap, Labelled, Point, Series};
 use super::png::Painter;
 use crate::results::{OfferMap, PointResult, PolicyResults, Results, labels};
 
@@ -31,7 +32,7 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page.js"),
 ];
 
-/// Results by name, ready to be shown.
+/// A report on one or several results folders.
 #[derive(Debug)]
 pub struct Report {
     title: String,
@@ -43,16 +44,12 @@ impl Report {
     /// A report on one or several folders.
     pub fn new(runs: Vec<Results>) -> Self {
         let labels = labels(&runs);
-        let mut names: Vec<&str> = Vec::new();
-        for run in &runs {
-            if !names.contains(&run.study.name.as_str()) {
-                names.push(&run.study.name);
+        let names = distinct(runs.iter().map(|run| run.study.name.as_str()));
+        let title = match names[..] {
+            [first, second, _, _, ..] => {
+                format!("{first}, {second} and {} more", names.len() - 2)
             }
-        }
-        let title = if names.len() <= 3 {
-            names.join(", ")
-        } else {
-            format!("{}, {} and {} more", names[0], names[1], names.len() - 2)
+            _ => names.join(", "),
         };
         Self {
             title,
@@ -61,23 +58,21 @@ impl Report {
         }
     }
 
-    /// What came out, in a line for each instance.
+    /// The main result of each instance, one per line.
     fn finding(&self) -> String {
         let groups = self.instances();
         let several = groups.len() > 1;
         let sentence = |group: &Vec<usize>| {
             let found = finding::finding(group.iter().flat_map(|&i| {
                 let run = &self.runs[i].run;
-                // The place stands in front where it is the same for all.
                 let alone = group.len() == 1;
                 let results = PointResult::all(run).zip(&run.policies);
-                results.map(move |(result, policy)| Found {
-                    result: match alone {
-                        true => result,
-                        false => PointResult {
-                            policy: self.series_name(i, &result.policy),
-                            ..result
-                        },
+                results.map(move |(mut result, policy)| Found {
+                    result: {
+                        if !alone {
+                            result.policy = self.series_name(i, &result.policy);
+                        }
+                        result
                     },
                     run: i,
                     knows: self.runs[i].study.knows_the_truth(&policy.name),
@@ -93,7 +88,7 @@ impl Report {
         groups.iter().map(sentence).collect::<Vec<_>>().join("\n")
     }
 
-    /// The headline of an instance's picture, short enough for it.
+    /// The title of an instance's picture.
     fn headline(&self, instance: &[usize], what: &str) -> String {
         let title = match instance.len() == self.runs.len() {
             true => self.title.clone(),
@@ -108,7 +103,7 @@ impl Report {
         labels.join(", ")
     }
 
-    /// The page. `pictures` are the names of the files beside it.
+    /// The page; `pictures` are the names of the files beside it.
     pub fn page(&self, pictures: &[PathBuf]) -> String {
         let page = Page {
             title: &self.title,
@@ -123,7 +118,7 @@ impl Report {
         page.text()
     }
 
-    /// Every picture: what it is called, as SVG and as PNG. Unlike instances share none.
+    /// Every picture: name, SVG and PNG. Different instances have separate pictures.
     pub fn pictures(&self) -> Vec<(String, String, Vec<u8>)> {
         let mut svgs = Vec::new();
         let instances = self.instances();
@@ -149,7 +144,7 @@ impl Report {
         painted(svgs)
     }
 
-    /// What tells the pictures of several folders apart.
+    /// The end of a file name: number and label if there are several folders.
     fn file_end(&self, run: usize, several: bool) -> String {
         match several {
             true => format!("-{}-{}", run + 1, file_name(&self.labels[run])),
@@ -157,7 +152,7 @@ impl Report {
         }
     }
 
-    /// What a policy is called: its name, with its folder where there are several.
+    /// The name of a policy, with its folder if there are several.
     fn series_name(&self, run: usize, policy: &str) -> String {
         if self.runs.len() == 1 {
             policy.to_string()
@@ -166,7 +161,7 @@ impl Report {
         }
     }
 
-    /// The same for the legend of an instance's picture, where a long folder must not push the policy out.
+    /// The name for a legend, where a long folder name is cut.
     fn short_name(&self, instance: &[usize], run: usize, policy: &str) -> String {
         if instance.len() == 1 {
             return policy.to_string();
@@ -176,48 +171,40 @@ impl Report {
     }
 
     /// The policies of an instance, with their names for a legend.
-    fn policies<'a>(
-        &'a self,
-        instance: &'a [usize],
-    ) -> impl Iterator<Item = (String, &'a Results, &'a PolicyResults)> {
-        let runs = instance.iter().map(|&i| (i, &self.runs[i]));
-        let policies = runs.flat_map(|(i, run)| run.policies.iter().map(move |p| (i, run, p)));
-        policies.map(|(i, run, p)| (self.short_name(instance, i, p.name()), run, p))
+    fn policies(&self, instance: &[usize]) -> Vec<Labelled<'_>> {
+        let of_run = |&i: &usize| {
+            let name = move |p: &PolicyResults| self.short_name(instance, i, p.name());
+            let run = &self.runs[i];
+            run.policies.iter().map(move |p| (name(p), run, p))
+        };
+        instance.iter().flat_map(of_run).collect()
     }
 
     fn regret(&self, instance: &[usize]) -> Chart {
-        let curves = self
-            .policies(instance)
-            .map(|(label, _, p)| (label, p.name(), &p.cumulative[..]));
-        plot::regret_curves(&self.headline(instance, "regret"), curves)
+        let title = self.headline(instance, "regret");
+        plot::regret_curves(&title, &self.policies(instance))
     }
 
-    /// Regret on logarithmic axes, where growth like T^s is a line of slope s. What cannot be told from zero has no
-    /// slope and is left out.
+    /// Regret on logarithmic axes, where growth like T^s is a line of slope s. Curves that do not differ significantly
+    /// from zero at the end are left out.
     fn regret_log(&self, instance: &[usize]) -> Option<Chart> {
         let positive = |p: &Point| p.y > 0.0 && p.band.is_none_or(|(lower, _)| lower > 0.0);
         let mut chart = self.regret(instance);
-        chart.x = AxisName {
-            whole: true,
-            ..AxisName::log(chart.x.name)
-        };
-        chart.y = AxisName::log(chart.y.name);
+        chart.x = AxisSpec::log_whole(chart.x.name);
+        chart.y = AxisSpec::log(chart.y.name);
         let clear = |series: &Series| series.points.last().is_some_and(positive);
         chart.series.retain(clear);
         (!chart.series.is_empty()).then_some(chart)
     }
 
-    /// Reward per episode, where opt is known.
+    /// Reward per episode, if opt is known.
     fn rewards(&self, instance: &[usize]) -> Option<Chart> {
         let known = instance.iter().all(|&i| !self.runs[i].opt.is_empty());
-        let curves = self
-            .policies(instance)
-            .map(|(label, run, p)| (label, p.name(), &p.cumulative[..], &run.opt[..]));
-        known.then(|| plot::rewards(&self.headline(instance, "reward"), curves))
+        let title = self.headline(instance, "reward");
+        known.then(|| plot::rewards(&title, &self.policies(instance)))
     }
 
-    /// The instance of each run, by number: runs whose steps, episodes and optima are equal share one. Regrets of unlike
-    /// instances cannot be ranked.
+    /// Runs by instance: those with equal steps, episodes and optima. Regrets of different instances cannot be ranked.
     fn instances(&self) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for (i, run) in self.runs.iter().enumerate() {
@@ -234,17 +221,14 @@ impl Report {
     }
 
     fn budget_left(&self, instance: &[usize]) -> Option<Chart> {
-        let series: Vec<_> = self
-            .policies(instance)
-            .filter(|(.., p)| !p.left.is_empty())
-            .map(|(label, _, p)| (label, p.name(), &p.left[..]))
-            .collect();
+        let mut policies = self.policies(instance);
+        policies.retain(|(.., p)| !p.left.is_empty());
         let title = self.headline(instance, "budget use, last quarter of the episodes");
-        (!series.is_empty()).then(|| plot::budget_left(&title, &series))
+        (!policies.is_empty()).then(|| plot::budget_left(&title, &policies))
     }
 }
 
-/// Pictures by name, as SVG and as PNG.
+/// Renders pictures, given as name and SVG, to PNG as well.
 pub(super) fn painted(svgs: Vec<(String, String)>) -> Vec<(String, String, Vec<u8>)> {
     let painter = Painter::default();
     let with_png = |(name, svg): (String, String)| {
@@ -254,7 +238,7 @@ pub(super) fn painted(svgs: Vec<(String, String)>) -> Vec<(String, String, Vec<u
     svgs.into_par_iter().map(with_png).collect()
 }
 
-/// The optimal policy's offers beside those of every policy that differs.
+/// The optimal offers beside those of every policy that differs.
 fn offers(run: &Results, label: &str, several: bool) -> Option<String> {
     let maps = || {
         run.policies
@@ -279,23 +263,17 @@ fn offers(run: &Results, label: &str, several: bool) -> Option<String> {
     Some(map.svg())
 }
 
-/// Whether a policy offers anything but the optimal policy's offers, rounding aside.
+/// Whether a policy's offers differ from the optimal ones, except by rounding.
 fn differs(map: &OfferMap) -> bool {
     let far = |x: f64, y: f64| (x - y).abs() > 1e-9 * (1.0 + y.abs());
     let mut pairs = map.learnt.iter().zip(&map.optimal);
     pairs.any(|(x, y)| far(x.mean_action, y.mean_action) || far(x.share, y.share))
 }
 
-/// A label that can be part of a file's name.
+/// A label as part of a file name.
 fn file_name(label: &str) -> String {
-    let safe = |c: char| {
-        if c.is_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '-'
-        }
-    };
-    label.chars().map(safe).collect()
+    let unsafe_char = |c: char| !c.is_alphanumeric() && !"-_.".contains(c);
+    label.replace(unsafe_char, "-")
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ function subtitle() {
 }
 
 /**
- * A chart for each instance, because values of unlike ones share no axis: under its name, with a button per policy that
- * hides and shows it. `seriesOf` gives what a policy has to show, or null; `what` names a place among those on x.
+ * A chart for each instance, because their values are not comparable: under its name, with a button per policy that
+ * hides and shows it. `seriesOf` gives the values of a policy, or null; `what` names a position on x.
  */
 function charts(host, options, seriesOf, more = () => []) {
   return data.instances.flatMap((name, instance) => {
@@ -78,7 +78,7 @@ function rewardChart() {
   if (!drawn.length) byId("reward").remove();
 }
 
-/** Regrets of unlike instances are not ranked together: a part of the table for each, with decimals of its own. */
+/** Regrets of different instances are not ranked together: each has a part of the table, with its own decimals. */
 function finalTable() {
   const several = data.instances.length > 1;
   const reference = (s) => data.runs[s.run].run.reference;
@@ -119,7 +119,7 @@ function finalTable() {
   if (references.length > 1) notes.push(`References: ${named.join("; ")}.`);
   if (several) notes.push("These are different instances, whose regrets cannot be compared: each is ranked by itself.");
   if (data.series.some((s) => s.slope !== null)) {
-    notes.push("Slope of log regret against log episode over the last half: 1 is linear growth, 0.5 that of a square root; none where regret is within its error of zero.");
+    notes.push("Slope of log regret against log episode over the last half: 1 is linear growth, 0.5 that of a square root; none if the regret is within its error of zero.");
   }
   byId("final-note").textContent = notes.join(" ");
 }
@@ -149,7 +149,7 @@ function settings() {
   }
 }
 
-/** opt and the fluid bound, for some budgets where there are many. */
+/** opt and the fluid bound, for at most some budgets. */
 function optima(run) {
   const budgets = Object.keys(run.opt ?? {});
   if (!budgets.length) return null;

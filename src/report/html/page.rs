@@ -1,9 +1,6 @@
-//! What every page has in common: its head, a title, a footer, its data as JSON and the scripts that show them. A page needs
-//! nothing but itself.
+//! The frame of every page: head, title, footer, data as JSON, scripts. A page is one self-contained file.
 
 use serde_json::Value;
-
-use super::data::embedded;
 
 const FRAME: &str = include_str!("frame.html");
 
@@ -11,17 +8,17 @@ const FRAME: &str = include_str!("frame.html");
 pub struct Page<'a> {
     /// Plain text.
     pub title: &'a str,
-    /// What stands under the title, as HTML; scripts may add to it.
+    /// The content under the title, as HTML; scripts may add to it.
     pub main: &'a str,
     /// HTML.
     pub footer: &'a str,
-    /// Whether it may ask the service that it came from.
+    /// Whether it may send requests to its own server.
     pub connects: bool,
-    /// CSS, one sheet after the other.
+    /// CSS.
     pub styles: &'a [&'a str],
-    /// What the scripts read.
+    /// The data that the scripts read.
     pub data: &'a Value,
-    /// JavaScript, one file after the other.
+    /// JavaScript.
     pub scripts: &'a [&'a str],
 }
 
@@ -29,10 +26,9 @@ impl Page<'_> {
     /// The page's text.
     pub fn text(&self) -> String {
         let title = escape(self.title);
-        let connect = if self.connects {
-            "; connect-src 'self'"
-        } else {
-            ""
+        let connect = match self.connects {
+            true => "; connect-src 'self'",
+            false => "",
         };
         filled(
             FRAME,
@@ -50,7 +46,7 @@ impl Page<'_> {
     }
 }
 
-/// A skeleton with its marks, which stand in this order, replaced in one pass, so that no content can be taken for a mark.
+/// Replaces the marks of a skeleton, given in their order, in one pass: content that looks like a mark stays as it is.
 pub(super) fn filled(skeleton: &str, contents: &[(&str, &str)]) -> String {
     let mut page = String::new();
     let mut rest = skeleton;
@@ -61,6 +57,11 @@ pub(super) fn filled(skeleton: &str, contents: &[(&str, &str)]) -> String {
         rest = after;
     }
     page + rest
+}
+
+/// JSON for a script element: it has no `<`, which could end the element or open a comment.
+fn embedded(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c")
 }
 
 pub(super) fn escape(text: &str) -> String {
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_content_is_taken_for_a_mark() {
+    fn content_that_looks_like_a_mark_is_kept() {
         let page = Page {
             title: "<{{main}}>",
             main: "{{data}}",
@@ -89,5 +90,13 @@ mod tests {
         assert!(text.contains("\n{{data}}</main>"), "{text}");
         assert!(text.contains("a();b();"), "{text}");
         assert!(!text.contains("connect-src"), "{text}");
+    }
+
+    #[test]
+    fn embedded_json_cannot_end_its_element() {
+        let hostile = serde_json::json!({ "name": "</script><!--<script> \"'\\ \u{2028} é 語" });
+        let text = embedded(&hostile);
+        assert!(!text.contains('<'));
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), hostile);
     }
 }

@@ -1,4 +1,4 @@
-// The page of a sweep: its charts are drawn already; legend, table and settings are filled in here.
+// The page of a sweep: its charts are part of the HTML; legend, table and settings are added here.
 
 function legends() {
   for (const host of document.querySelectorAll(".legend")) {
@@ -18,7 +18,7 @@ function sweepTable() {
     ["Reward per episode", column(result("mean_reward"))], ["opt", column(result("opt"))],
     ["Slope ± 3 s.e.", withBands(result("slope"), band("slope_standard_error"))],
   ].filter(([, cells]) => cells.some((cell) => cell !== "–"));
-  // The whole paths stand above; the table has little room.
+  // The full paths are shown above; the table is narrow.
   const ends = data.keys.map((key) => key.split(".").at(-1));
   const keys = new Set(ends).size === ends.length ? ends : data.keys;
   const places = new Map(data.series.map((s, i) => [s.name, i]));

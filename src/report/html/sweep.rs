@@ -1,4 +1,4 @@
-//! The report of a sweep: one page with small charts for its points and a table, and the same charts as files.
+//! The report of a sweep: a page with small charts and a table, and the same charts as files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use serde_json::json;
 use super::page::{Page, escape, filled};
 use super::{ELEMENTS, STYLE, THEME, painted};
 use crate::error::InputError;
-use crate::report::finding::band;
-use crate::report::overview::{charts, looks, setting, share_axis};
+use crate::report::finding::{band, paired_difference};
+use crate::report::overview::{charts, policy_styles, setting, share_axis};
 use crate::report::plot::{self, COLOURS, Chart, DASHES, Series, legend_of, small_multiples};
 use crate::report::warnings;
 use crate::results::{Overview, OverviewRow, Results, SweepIndex};
@@ -17,7 +17,7 @@ use crate::statistics::{BAND, MeanAndError};
 const MAIN: &str = include_str!("sweep.html");
 const SCRIPT: &str = include_str!("sweep.js");
 
-/// Curves of points that a page shows at the most.
+/// The most points whose curves a page shows.
 const POINTS: usize = 60;
 
 /// A sweep by its overview and the results of its points.
@@ -48,14 +48,12 @@ impl SweepReport {
 
     /// Regret curves, a chart for each point.
     fn curves(&self) -> Vec<Chart> {
-        let looks = looks(&self.overview);
+        let styles = policy_styles(&self.overview);
         let chart = |(name, run): &(String, Results)| {
-            let policies = run.policies.iter();
-            let curves = policies.map(|p| (p.name(), p.name(), &p.cumulative[..]));
-            let mut chart = plot::regret_curves(name, curves);
+            let mut chart = plot::regret_curves(name, &plot::labelled(run));
             for series in &mut chart.series {
-                let look = looks.iter().find(|(name, _)| *name == series.name);
-                series.style = look.map(|look| look.1).or(series.style);
+                let style = styles.iter().find(|(name, _)| *name == series.name);
+                series.style = style.map(|style| style.1).or(series.style);
             }
             chart.y.name = "cumulative regret".into();
             chart
@@ -65,17 +63,13 @@ impl SweepReport {
         curves
     }
 
-    /// Every picture: what it is called, as SVG and as PNG.
+    /// Every picture: name, SVG and PNG.
     pub fn pictures(&self) -> Vec<(String, String, Vec<u8>)> {
         let overview = crate::report::overview::picture(&self.title, &self.overview);
-        let title = match self.points.len() > POINTS {
-            true => format!(
-                "{} (the first {POINTS} of {})",
-                self.title,
-                self.points.len()
-            ),
-            false => self.title.clone(),
-        };
+        let (count, mut title) = (self.points.len(), self.title.clone());
+        if count > POINTS {
+            title += &format!(" (the first {POINTS} of {count})");
+        }
         let curves = small_multiples(&title, &self.curves());
         painted(vec![
             ("overview".into(), overview),
@@ -83,11 +77,11 @@ impl SweepReport {
         ])
     }
 
-    /// The page. `pictures` are the names of the files beside it.
+    /// The page; `pictures` are the names of the files beside it.
     pub fn page(&self, pictures: &[PathBuf]) -> String {
         let (overview, curves) = (charts(&self.title, &self.overview), self.curves());
-        let looks = legend_of(&curves);
-        let look = |series: &Series| {
+        let styles = legend_of(&curves);
+        let style = |series: &Series| {
             let (colour, dash) = series.style.unwrap_or_default();
             json!({ "name": series.name, "colour": colour, "dash": dash })
         };
@@ -99,21 +93,20 @@ impl SweepReport {
             "reference": self.overview.reference(),
             "setting": setting(self.points.iter().map(|(_, point)| &point.run)),
             "warnings": warnings::of_points(self.points.iter().map(|(name, point)| (name.as_str(), &point.run))),
-            "series": looks.iter().map(look).collect::<Vec<_>>(),
+            "series": styles.iter().map(style).collect::<Vec<_>>(),
             "rows": self.rows(),
             "commands": self.points.iter().take(1).map(|(_, run)| &run.run.command).collect::<Vec<_>>(),
             "pictures": pictures.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
         });
         let figures = |charts: &[Chart]| -> String {
-            let figure = |chart: &Chart| format!("<figure>{}</figure>", chart.panel());
+            let figure = |chart: &Chart| format!("<figure>{}</figure>", chart.small_svg());
             charts.iter().map(figure).collect()
         };
-        let left = match self.points.len() > POINTS {
-            true => format!(
-                "<p class=\"lead\">The first {POINTS} of {}.</p>\n",
-                self.points.len()
-            ),
-            false => String::new(),
+        let left = match self.points.len() {
+            count if count > POINTS => {
+                format!("<p class=\"lead\">The first {POINTS} of {count}.</p>\n")
+            }
+            _ => String::new(),
         };
         let main = filled(
             MAIN,
@@ -137,8 +130,8 @@ impl SweepReport {
         page.text()
     }
 
-    /// Where the policy with the most points has its lowest and its highest regret; where optima differ, its largest and
-    /// smallest share of them, because regrets of unlike instances cannot be compared.
+    /// Where the policy with the most points has its lowest and highest regret. If the points have different optima, whose
+    /// regrets cannot be compared, its share of opt instead.
     fn finding(&self) -> String {
         let rows = &self.overview.rows;
         let points = |policy: &str| rows.iter().filter(|r| r.result.policy == policy).count();
@@ -150,30 +143,25 @@ impl SweepReport {
         let own = || rows.iter().filter(|row| row.result.policy == *policy);
         let regrets = own().filter_map(|row| {
             let (point, results) = self.points.iter().find(|(name, _)| *name == row.point)?;
-            let finals = results
-                .run
-                .policy(policy)
-                .map_or(&[][..], |p| &p.final_regrets);
-            let value = row.result.regret()?;
-            let end = End {
-                value,
+            let value = PointValue {
+                value: row.result.regret()?,
                 point,
-                finals,
+                finals: results.run.policy(policy).map_or(&[], |p| &p.final_regrets),
             };
-            Some((end, &results.run))
+            Some((value, &results.run))
         });
         if own().all(|row| row.result.opt == first.result.opt) {
             let start = format!("The final regret of {policy} is");
             return ends(&start, regrets.map(|(end, _)| end));
         }
-        // The error of a share of opt is that of the regret, in total optima.
+        // The error of a share of opt is the error of the regret divided by total opt.
         let shares = regrets.filter_map(|(regret, run)| {
             let total = run.opt_per_episode? * run.episodes as f64;
             let value = MeanAndError {
                 mean: 100.0 * (1.0 - regret.value.mean / total),
                 standard_error: 100.0 * regret.value.standard_error / total,
             };
-            Some(End {
+            Some(PointValue {
                 value,
                 finals: &[],
                 ..regret
@@ -206,18 +194,18 @@ impl SweepReport {
     }
 }
 
-/// A policy's value at a point; final regrets where these are what it is of.
+/// A policy's value at a point, with the final regrets if the value is their mean.
 #[derive(Clone, Copy)]
-struct End<'a> {
+struct PointValue<'a> {
     value: MeanAndError,
     point: &'a str,
     finals: &'a [f64],
 }
 
-/// The two ends of a policy's values in a sentence. Where final regrets are known, replication by replication, their differences
-/// tell the ends apart: points of one instance meet the same contexts and luck.
-fn ends<'a>(start: &str, values: impl Iterator<Item = End<'a>>) -> String {
-    let mut known: Vec<End> = values.collect();
+/// The lowest and highest value in a sentence, compared by paired final regrets if these are known: points of one
+/// instance see the same contexts and random draws.
+fn ends<'a>(start: &str, values: impl Iterator<Item = PointValue<'a>>) -> String {
+    let mut known: Vec<PointValue> = values.collect();
     known.sort_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
     let (Some(low), Some(high)) = (known.first(), known.last()) else {
         return format!("{start} unknown at all points.");
@@ -225,11 +213,12 @@ fn ends<'a>(start: &str, values: impl Iterator<Item = End<'a>>) -> String {
     if known.len() == 1 {
         return format!("{start} {}.", band(low.value));
     }
-    let pairs = low.finals.len() > 1 && low.finals.len() == high.finals.len();
-    let difference = pairs.then(|| MeanAndError::of_differences(high.finals, low.finals));
-    let apart = match difference {
+    let apart = match paired_difference(high.finals, low.finals) {
         Some(d) if d.lower() > 0.0 => format!(", by {}", band(d)),
-        Some(d) => format!("; these are not told apart (difference {})", band(d)),
+        Some(d) => format!(
+            "; they do not differ significantly (difference {})",
+            band(d)
+        ),
         None if low.value.upper() >= high.value.lower() => "; these bands overlap".into(),
         None => String::new(),
     };

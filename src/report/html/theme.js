@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it.
+// Light, dark, or the system's theme.
 
 function theme() {
   const button = byId("theme");
@@ -7,10 +7,10 @@ function theme() {
     document.documentElement.dataset.theme = mode;
     button.textContent = `Theme: ${mode}`;
     // Storage can be forbidden for local files; the page works without.
-    try { localStorage.setItem("cbwk-theme", mode); } catch { /* not kept */ }
+    try { localStorage.setItem("cbwk-theme", mode); } catch { /* not stored */ }
   };
   let kept = null;
-  try { kept = localStorage.getItem("cbwk-theme"); } catch { /* none kept */ }
+  try { kept = localStorage.getItem("cbwk-theme"); } catch { /* none stored */ }
   set(modes.includes(kept) ? kept : "auto");
   button.addEventListener("click", () =>
     set(modes[(modes.indexOf(document.documentElement.dataset.theme) + 1) % modes.length]));

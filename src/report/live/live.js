@@ -1,10 +1,10 @@
-// The live page: asks for numbers, draws them, asks again.
+// The live page: requests numbers, draws them, and repeats.
 
 theme();
 byId("subtitle").textContent = "Waiting for numbers.";
 
 const PAUSE = 2000;
-// With a token the page is opened as /#token=...; it never leaves the browser but in the header.
+// With a token the page is opened as /#token=...; the browser sends it only in the header.
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 const today = section("today", "Today", null, el("dl", { class: "tiles", id: "tiles" }), el("div", { id: "budget" }));
 const days = section("days", "Days", null, el("div", { class: "pair" }, el("div", { id: "reward" }), el("div", { id: "width" })));
@@ -15,7 +15,7 @@ const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 const line = ({ name, points }, place, i) => {
   const known = points.filter(([, y]) => y !== null);
-  // A line of one point cannot be seen.
+  // A line of one point is invisible.
   if (known.length < 2) return known.flatMap(([x, y]) => dot(place, x, y, null, null, colourOf(i), `${name}: ${y}`));
   const at = known.map(([x, y]) => `${place.x(x).toFixed(1)} ${place.y(y).toFixed(1)}`);
   const path = shape("path", { class: "line", fill: "none", d: `M${at.join("L")}`, "stroke-dasharray": dashOf(i) });
@@ -25,7 +25,7 @@ const line = ({ name, points }, place, i) => {
 
 const most = (values, least) => Math.max(least, ...values.filter((v) => v !== null && Number.isFinite(v)));
 
-/** Draws lines with a legend into an element, in place of what was there. */
+/** Draws lines with a legend into an element, replacing its content. */
 function lines(id, label, x, y, series) {
   const host = byId(id);
   host.replaceChildren();
@@ -35,12 +35,12 @@ function lines(id, label, x, y, series) {
 
 function drawToday({ state, path, left, steps, episodes }) {
   const open = state.open;
-  const tiles = open === null ? [["Episode", "none is open"], ["Episodes", state.episodes], ["Outcomes learnt from", state.observations ?? "–"]]
+  const tiles = open === null ? [["Episode", "none open"], ["Episodes", state.episodes], ["Outcomes learnt from", state.observations ?? "–"]]
     : [["Episode", open.episode], ["Units left", open.budget ?? "–"], ["of them held", open.held ?? "–"], ["Reward", number(open.reward)],
       ["hoped for", number(episodes.at(-1).hoped)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted]];
   byId("tiles").replaceChildren(...tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
   if (path === null) {
-    byId("budget").replaceChildren(el("p", { class: "note" }, "The budget is drawn once an episode has begun."));
+    byId("budget").replaceChildren(el("p", { class: "note" }, "The budget is shown once an episode has begun."));
     return;
   }
   const planned = path.map((units, h) => [h, units]);
@@ -48,7 +48,7 @@ function drawToday({ state, path, left, steps, episodes }) {
   if (open !== null && left.length && open.budget !== null) real.push([left.at(-1)[0], open.budget]);
   lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.length - 1, whole: true },
     { name: "units left", low: 0, high: most(path, 1), whole: true },
-    [{ name: "left", points: real }, { name: "as planned, if somebody comes at every step", points: planned }]);
+    [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: planned }]);
 }
 
 function drawDays({ episodes, first }) {

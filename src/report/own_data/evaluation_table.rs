@@ -1,4 +1,4 @@
-//! An evaluation in tables.
+//! The tables of an evaluation.
 
 use std::fmt::Write;
 
@@ -7,11 +7,10 @@ use crate::history::count;
 use crate::history::evaluate::Evaluation;
 use crate::report::style::{Style, Table, counted};
 
-/// Percent by which a world, in which steps are independent and probabilities come from a model, may well differ from the
-/// log it was made from, whatever is offered.
-const LIKENESS: f64 = 0.5;
+/// Percent by which a fitted world (independent steps, modelled acceptance) may differ from its own log under any policy.
+const MODEL_ERROR: f64 = 0.5;
 
-/// The rewards that were compared and the support of every action; `action` is what an action is called.
+/// The compared rewards and the support of every action; `action` is the noun for an action.
 pub fn evaluation_tables(evaluation: &Evaluation, action: &str, style: Style) -> String {
     let headline = format!(
         "reward per episode, in the unit of the log ({} episodes, {} arrivals; {}, {})\n\n",
@@ -66,8 +65,8 @@ fn verdict(evaluation: &Evaluation) -> String {
     let against_the_log = [policy, against].iter().any(|r| r.policy == "logged");
     let share = 100.0 * difference.reward / against.reward.abs().max(f64::MIN_POSITIVE);
     let verdict = match (difference.lower > 0.0, difference.upper < 0.0) {
-        _ if against_the_log && share.abs() < LIKENESS => {
-            "no more than a world of a log may differ from the log".into()
+        _ if against_the_log && share.abs() < MODEL_ERROR => {
+            "within the error of a world fitted to the log".into()
         }
         (true, _) => format!("{} earns more than {}", policy.policy, against.policy),
         (_, true) => format!("{} earns less than {}", policy.policy, against.policy),
@@ -78,22 +77,19 @@ fn verdict(evaluation: &Evaluation) -> String {
 
 fn support(evaluation: &Evaluation, action: &str) -> Table {
     let any_objection = evaluation.actions.iter().any(|a| a.objection.is_some());
-    let mut header = vec![
-        action,
+    let columns = [
         "offers",
         "of plan's",
         "model",
         "doubly robust (95%)",
         "counting",
     ];
-    if any_objection {
-        header.push("");
-    }
-    let mut table = Table::new(header);
+    let header = [action].into_iter().chain(columns);
+    let mut table = Table::new(header.chain(any_objection.then_some("")));
     for a in &evaluation.actions {
         let (robust, half) = (a.robust, 1.96 * a.standard_error);
         let [low, high] = [robust - half, robust + half].map(|x| percent(x.clamp(0.0, 1.0)));
-        let mut row = vec![
+        let row = [
             a.value.to_string(),
             count(a.offers),
             percent(a.plan_share),
@@ -101,11 +97,11 @@ fn support(evaluation: &Evaluation, action: &str) -> Table {
             format!("{} ({low} to {high})", percent(robust)),
             format!("{:.0}", a.effective_offers),
         ];
-        if any_objection {
-            let supported = a.objection.is_none();
-            row.push(if supported { "" } else { "not supported" }.into());
-        }
-        table.push(row);
+        let support = match a.objection {
+            None => "",
+            Some(_) => "not supported",
+        };
+        table.push(row.into_iter().chain(any_objection.then(|| support.into())));
     }
     table
 }

@@ -1,9 +1,9 @@
-// The page of a fit: what to be careful with, how candidates compare, what the model says and how well it holds.
+// The page of a fit: warnings, comparison of candidates, the model and its calibration.
 
 function acceptance() {
   const { actions, action } = data.model;
   const part = section("acceptance", `Acceptance by ${action}`,
-    `Share of offers accepted, with its 95% interval, and what the model says of the same offers while their episodes are held out.`);
+    `Share of offers accepted, with its 95% interval, and the model's probability for the same offers when their episodes are held out.`);
   const values = actions.map((a) => a.value);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const room = (high - low || Math.abs(high) || 1) * 0.08;
@@ -34,7 +34,7 @@ function acceptance() {
 function reliability() {
   const bins = data.model.reliability;
   const part = section("reliability", "Is a probability of 30% really 30%?",
-    "Held-out offers in ten groups of rising probability: on the line the model's probabilities are what happened.");
+    "Held-out offers in ten groups of rising probability: points on the line mean that the model is calibrated.");
   const host = el("div", { class: "chart" });
   part.append(host);
   const most = Math.min(1, Math.max(...bins.flatMap((b) => [b.predicted, b.upper])) * 1.05);
@@ -53,16 +53,16 @@ function reliability() {
 function candidates() {
   const { candidates: list, base_log_loss: base, base_brier: brier, model, compared_offers: offers } = data.model;
   const part = section("candidates", "Candidates, on held-out episodes",
-    `Ten folds of episodes, ${offers.toLocaleString("en")} offers. Smaller is better; the simplest candidate within one standard error of the best is taken.`);
+    `Ten folds of episodes, ${offers.toLocaleString("en")} offers. Smaller is better; the simplest candidate within one standard error of the best is chosen.`);
   const row = (c) => ({
     mark: c.chosen ? "chosen" : null,
-    cells: [c.title + (c.chosen ? " (taken)" : ""), String(c.parameters), c.log_loss.toFixed(5),
+    cells: [c.title + (c.chosen ? " (chosen)" : ""), String(c.parameters), c.log_loss.toFixed(5),
       c.behind > 0 ? `${c.behind.toFixed(5)} (${c.behind_error.toFixed(5)})` : "best", c.brier.toFixed(4)],
   });
   part.append(
     table("Candidates", ["Candidate", "Parameters", "Log loss", "Behind the best (s.e.)", "Brier"],
       [...list.map(row), { cells: ["base rate", "1", base.toFixed(5), "", brier.toFixed(4)] }]),
-    el("p", { class: "note" }, `Taken: ${model.reason}.`));
+    el("p", { class: "note" }, `Chosen: ${model.reason}.`));
 }
 
 function terms() {
@@ -80,8 +80,8 @@ function arrivals() {
   const { steps } = data.model;
   const pooled = steps.filter((s) => s.pooled).length;
   const part = section("arrivals", "Arrivals by step",
-    `Probability that somebody comes. ${pooled === 0 ? "Every step has contexts of its own."
-      : pooled === steps.length ? "Steps have few arrivals: all take the contexts of all steps."
+    `Probability of an arrival. ${pooled === 0 ? "Every step has its own contexts."
+      : pooled === steps.length ? "Steps have few arrivals: all share the same contexts."
         : `${pooled} of ${steps.length} steps have few arrivals and take the contexts of all steps.`}`);
   const host = el("div", { class: "chart" });
   part.append(host);
@@ -91,7 +91,7 @@ function arrivals() {
   picture(host, {
     label: "Arrivals by step",
     x: { name: "step", low: 0.5, high: steps.length + 0.5, whole: true },
-    y: { name: "somebody comes", low: 0, high: Math.max(...steps.map((s) => s.rate), 0.01), label: share },
+    y: { name: "arrival", low: 0, high: Math.max(...steps.map((s) => s.rate), 0.01), label: share },
     marks: (place) => steps.map((s) => {
       const [left, right] = [place.x(s.step - 0.42), place.x(s.step + 0.42)];
       return shape("rect", { class: s.pooled ? "bar-mark pooled" : "bar-mark", x: left, width: right - left,
@@ -104,13 +104,13 @@ function arrivals() {
 function careful() {
   const { warnings, offers_explained: explained, action, monotonicity } = data.model;
   const words = [`Features and step explain ${exactShare(explained)} of the variation of the ${action}: ${explained > 0.1
-    ? "offers were made with an eye on the customer." : "offers were made without much of an eye on the customer, which is what a fit needs."}`,
-  `Acceptance should be ${monotonicity.expected} in the ${action}; by the model it is for ${exactShare(1 - monotonicity.wrong_share)} of arrivals.`];
+    ? "offers depend on the customer." : "offers hardly depend on the customer, which is what a fit needs."}`,
+  `Acceptance should be ${monotonicity.expected} in the ${action}; in the model it is for ${exactShare(1 - monotonicity.wrong_share)} of arrivals.`];
   if (warnings.length) {
-    byId("main").append(el("ul", { class: "warnings", "aria-label": "What to be careful with" },
+    byId("main").append(el("ul", { class: "warnings", "aria-label": "Warnings" },
       ...warnings.map((w) => el("li", {}, w))));
   }
-  const part = section("careful", "Can the offers be trusted to teach?", null);
+  const part = section("careful", "Can a model be learnt from these offers?", null);
   part.append(...words.map((w) => el("p", {}, w)));
 }
 

@@ -1,4 +1,4 @@
-//! A fit in tables.
+//! The tables of a fit.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::history::count;
 use crate::history::fit::ModelFile;
 use crate::report::style::{Style, Table};
 
-/// The candidates and the actions of a fit, with what was found besides.
+/// The candidates and the actions of a fit, with notes and warnings.
 pub fn fit_tables(model: &ModelFile, style: Style) -> String {
     let log = &model.log;
     let headline = format!(
@@ -65,29 +65,18 @@ fn candidates(model: &ModelFile) -> Table {
 
 fn actions(model: &ModelFile) -> Table {
     let any_thin = model.actions.iter().any(|a| a.thin);
-    let mut header = vec![
-        &model.action[..],
-        "offers",
-        "accepted",
-        "95% interval",
-        "model",
-    ];
-    if any_thin {
-        header.push("");
-    }
-    let mut table = Table::new(header);
+    let header = [&model.action, "offers", "accepted", "95% interval", "model"];
+    let mut table = Table::new(header.into_iter().chain(any_thin.then_some("")));
     for a in &model.actions {
-        let mut row = vec![
+        let row = [
             a.value.to_string(),
             count(a.offers),
             percent(a.observed),
             format!("{} to {}", percent(a.lower), percent(a.upper)),
             percent(a.predicted),
         ];
-        if any_thin {
-            row.push(if a.thin { "thin" } else { "" }.into());
-        }
-        table.push(row);
+        let thin = any_thin.then(|| if a.thin { "thin" } else { "" }.into());
+        table.push(row.into_iter().chain(thin));
     }
     table
 }

@@ -1,4 +1,4 @@
-// Pictures made of a few marks: an SVG with axes that is drawn anew at every width.
+// Pictures made of a few marks: an SVG with axes, redrawn at every width.
 
 /**
  * options: label, x and y ({ name, low, high, label?, whole?, tight? }), marks(place) that returns shapes; place.x and place.y turn
@@ -35,7 +35,7 @@ function picture(host, options) {
   drawnAtEveryWidth(stage, draw);
 }
 
-/** A dot, with its interval where it has one, and its words for those who point at it. */
+/** A dot with an optional interval and a tooltip. */
 function dot(place, x, y, low, high, colour, words) {
   const at = place.x(x);
   const mark = shape("circle", { class: "dot", cx: at, cy: place.y(y), r: 5 }, shape("title", {}, words));
@@ -66,7 +66,7 @@ function section(id, title, lead, ...children) {
   return part;
 }
 
-/** A table that scrolls by itself where it is too wide. */
+/** A table that scrolls if it is too wide. */
 function table(label, heads, rows) {
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
     el("table", {},

@@ -1,14 +1,14 @@
-//! What is shown of a task folder: tables, and the pages `fit.html` and `plan.html`, each of which needs nothing but itself.
+//! Tables of a task folder, and its self-contained pages `fit.html` and `plan.html`.
 
 mod evaluation_table;
 mod fit_table;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
-use super::html::data::ramp_colours;
+use super::html::data::styles_json;
 use super::html::page::Page;
 use super::html::{DRAWN, ELEMENTS, STYLE, THEME};
-use super::plot::{COLOURS, DASHES};
 use crate::history::fit::ModelFile;
 use crate::history::plan::PlanView;
 
@@ -26,20 +26,24 @@ pub fn fit_page(name: &str, model: &ModelFile) -> String {
     let footer =
         "Made by <code>cbwk-gpu fit</code>. The numbers are in model.json beside this page.";
     let title = format!("{name}: acceptance");
-    page(&title, footer, FIT, json!({ "model": model }))
+    page(&title, footer, FIT, ("model", model))
 }
 
 /// The page of a plan.
 pub fn plan_page(name: &str, plan: &PlanView) -> String {
     let footer = "Made by <code>cbwk-gpu plan</code>. The numbers are in the CSV file beside this page. In the map, use the arrow keys.";
     let title = format!("{name}: offers");
-    page(&title, footer, PLAN, json!({ "plan": plan }))
+    page(&title, footer, PLAN, ("plan", plan))
 }
 
-fn page(title: &str, footer: &str, script: &str, mut data: Value) -> String {
-    data["colours"] = COLOURS.len().into();
-    data["dashes"] = json!(DASHES);
-    data["ramp"] = json!(ramp_colours());
+fn page(
+    title: &str,
+    footer: &str,
+    script: &str,
+    (name, content): (&str, &impl Serialize),
+) -> String {
+    let mut data = styles_json();
+    data[name] = json!(content);
     let page = Page {
         title,
         main: MAIN,

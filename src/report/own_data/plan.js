@@ -1,15 +1,15 @@
-// The page of a plan: what to charge now, and the offers of all steps and budgets for one kind of customer.
+// The page of a plan: the offer to make now, and the offers at all steps and budgets to one kind of customer.
 
 const { plan } = data;
 const now = { step: 0, budget: plan.budget, column: plan.columns.map((c) => c.start) };
 const money = (x) => number(x, Math.max(Math.abs(x), 0.01));
 
-/** The segment that is chosen. */
+/** The chosen segment. */
 function chosen() {
   return plan.segments.find((s) => s.values.every((v, i) => v === now.column[i])) ?? plan.segments[0];
 }
 
-/** The offer of a cell: its place among the actions (0 is none) and all that belongs to it. */
+/** The offer of a cell: the number of its action (0 is none) and its details. */
 function offerAt(segment, step, budget) {
   const action = segment.offers[step * plan.budget + budget - 1];
   const next = plan.values[step + 1];
@@ -36,7 +36,7 @@ function asking() {
   part.append(el("div", { class: "asked" }, ...fields), el("dl", { class: "answer", id: "answer", "aria-live": "polite" }));
   const fixed = plan.columns.filter((c) => c.values.length === 1);
   if (fixed.length) {
-    part.append(el("p", { class: "note" }, `Taken as typical, because they matter less: ${fixed.map((c) => `${c.name} ${c.values[0] || "(missing)"}`).join(", ")}.`));
+    part.append(el("p", { class: "note" }, `Set to typical values, because they matter less: ${fixed.map((c) => `${c.name} ${c.values[0] || "(missing)"}`).join(", ")}.`));
   }
 }
 
@@ -55,7 +55,7 @@ function answer() {
 /** Offers of the chosen customer by step and units left. */
 function map() {
   const part = section("map-section", "All offers to this customer",
-    `Colours are the ${plan.action} at each step and number of units left; choose a cell to ask for it above.`);
+    `Colours show the ${plan.action} at each step and number of units left; choose a cell to see its details above.`);
   const host = el("div", { id: "map" });
   const scale = el("div", { id: "scale" });
   const words = el("p", { class: "note", id: "map-words", role: "status" });
@@ -79,7 +79,7 @@ function map() {
       : data.ramp[plan.actions.length === 1 ? 50 : Math.round((action - 1) / (plan.actions.length - 1) * (data.ramp.length - 1))];
     const corner = (i, j) => [frame.left + i * w, frame.bottom - (j + 1) * h];
     const cells = shape("g", { "shape-rendering": "crispEdges" });
-    // Equal neighbours of a row are one rectangle: large plans stay light.
+    // Equal neighbours in a row are one rectangle, so that large plans stay small.
     for (let j = 0; j < plan.budget; j++) {
       for (let i = 0; i < horizon;) {
         const action = segment.offers[i * plan.budget + j];
@@ -156,7 +156,7 @@ function show() {
 
 theme();
 byId("subtitle").textContent = `${plan.optimistic ? "What the learner would try next, by upper confidence bounds. " : ""}`
-  + `An episode of ${plan.values.length - 1} steps that starts with ${plan.budget} units is ${plan.optimistic ? "hoped" : "expected"} to earn ${money(plan.values[0][plan.budget])}.`;
+  + `An episode of ${plan.values.length - 1} steps that starts with ${plan.budget} units is ${plan.optimistic ? "optimistically " : ""}expected to earn ${money(plan.values[0][plan.budget])}.`;
 asking();
 offers = map();
 show();

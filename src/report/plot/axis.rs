@@ -1,4 +1,4 @@
-//! An axis: a range of data mapped to a stretch of the page, linearly or by logarithms, with round ticks.
+//! An axis: maps a range of data to the page, linearly or by logarithms, with round ticks.
 
 /// How values are placed on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -6,7 +6,7 @@ pub enum Scale {
     /// Equal differences are equally far apart.
     #[default]
     Linear,
-    /// Equal ratios are equally far apart; values that are not positive are left out.
+    /// Equal ratios are equally far apart; only positive values are shown.
     Log,
 }
 
@@ -31,8 +31,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Covers the values `low..=high` on the page from `from` to `to`, with about `count` ticks, on whole numbers alone
-    /// where there is nothing between them.
+    /// Maps the values of `range` to `page`, with about `count` ticks; if `whole`, only at whole numbers.
     pub fn new(
         (scale, whole): (Scale, bool),
         ends: Ends,
@@ -56,7 +55,7 @@ impl Axis {
         }
     }
 
-    /// Where a value is on the page; values beyond the range are put at its end.
+    /// The position of a value on the page; values outside the range are moved to its end.
     pub fn place(&self, value: f64) -> f64 {
         let at = |x: f64| match self.scale {
             Scale::Linear => x,
@@ -83,11 +82,14 @@ impl Axis {
         }
     }
 
-    /// Whether a tick stands for zero.
+    /// Whether a tick is at zero.
     pub fn is_zero(&self, tick: f64) -> bool {
         self.scale == Scale::Linear && tick.abs() < 1e-9 * self.step
     }
 }
+
+/// Relative rounding error that ticks tolerate.
+const SLACK: f64 = 1e-9;
 
 type Range = (f64, f64, f64, Vec<f64>);
 
@@ -95,34 +97,28 @@ fn linear(ends: Ends, (low, high): (f64, f64), count: f64, whole: bool) -> Range
     let span = if high > low { high - low } else { 1.0 };
     let raw = span / count;
     let power = 10f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
-        .iter()
-        .map(|m| m * power)
-        .find(|step| *step >= raw * (1.0 - 1e-9) && (!whole || step.fract() == 0.0))
-        .unwrap_or(10.0 * power);
+    let mut steps = [1.0, 2.0, 2.5, 5.0, 10.0].iter().map(|m| m * power);
+    let fits = |step: &f64| *step >= raw * (1.0 - SLACK) && (!whole || step.fract() == 0.0);
+    let step = steps.find(fits).unwrap_or(10.0 * power);
     let step = if whole { step.max(1.0) } else { step };
-    let slack = 1e-9;
+    let (start, end) = (low / step, (low + span) / step);
     let (first, last) = match ends {
-        Ends::Round => ((low / step).floor(), ((low + span) / step).ceil()),
-        Ends::Tight => (
-            (low / step - slack).ceil(),
-            ((low + span) / step + slack).floor(),
-        ),
+        Ends::Round => (start.floor(), end.ceil()),
+        Ends::Tight => ((start - SLACK).ceil(), (end + SLACK).floor()),
     };
-    let ticks: Vec<f64> = (0..=(last - first) as usize)
-        .map(|i| (first + i as f64) * step)
-        .collect();
-    match ends {
-        Ends::Round => (first * step, last * step, step, ticks),
-        Ends::Tight => (low, low + span, step, ticks),
-    }
+    let ticks = (0..=(last - first) as usize).map(|i| (first + i as f64) * step);
+    let (low, high) = match ends {
+        Ends::Round => (first * step, last * step),
+        Ends::Tight => (low, low + span),
+    };
+    (low, high, step, ticks.collect())
 }
 
 fn logarithmic(ends: Ends, (low, high): (f64, f64), count: f64) -> Range {
     let low = low.max(f64::MIN_POSITIVE);
     let high = if high > low { high } else { 10.0 * low };
     let decades = (high / low).log10();
-    // A few decades have room for 1, 2, 5; many have room for some powers of ten only.
+    // Few decades have ticks at 1, 2, 5; many only at some powers of ten.
     let (digits, stride): (&[f64], i32) = if decades < count / 3.0 {
         (&[1.0, 2.0, 5.0], 1)
     } else {
@@ -133,20 +129,19 @@ fn logarithmic(ends: Ends, (low, high): (f64, f64), count: f64) -> Range {
         .filter(|power| power % stride == 0)
         .flat_map(|power| digits.iter().map(move |d| d * 10f64.powi(power)))
         .collect();
-    let slack = 1e-9;
     let (low, high) = match ends {
         Ends::Tight => (low, high),
         Ends::Round => {
-            let below = all.iter().rev().find(|t| **t <= low * (1.0 + slack));
-            let above = all.iter().find(|t| **t >= high * (1.0 - slack));
+            let below = all.iter().rev().find(|t| **t <= low * (1.0 + SLACK));
+            let above = all.iter().find(|t| **t >= high * (1.0 - SLACK));
             (*below.unwrap_or(&low), *above.unwrap_or(&high))
         }
     };
-    let shown = |t: &f64| *t >= low * (1.0 - slack) && *t <= high * (1.0 + slack);
+    let shown = |t: &f64| *t >= low * (1.0 - SLACK) && *t <= high * (1.0 + SLACK);
     (low, high, 1.0, all.into_iter().filter(shown).collect())
 }
 
-/// A tick with as many decimals as the step has.
+/// A tick with the decimals of the step.
 fn linear_label(tick: f64, step: f64) -> String {
     let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
     let more = (step * 10f64.powi(decimals as i32)).fract().abs() > 1e-9;
@@ -161,7 +156,7 @@ fn linear_label(tick: f64, step: f64) -> String {
 
 fn log_label(tick: f64) -> String {
     if (1e-4..1e7).contains(&tick) {
-        // Ticks are products of floats; the nearest short number is meant.
+        // Removes rounding errors of the product.
         format!("{}", format!("{tick:.3e}").parse::<f64>().unwrap_or(tick))
     } else {
         format!("{tick:.0e}")
@@ -172,8 +167,12 @@ fn log_label(tick: f64) -> String {
 mod tests {
     use super::*;
 
+    fn axis(scale: Scale, ends: Ends, range: (f64, f64), count: f64) -> Axis {
+        Axis::new((scale, false), ends, range, (0.0, 100.0), count)
+    }
+
     fn labels(scale: Scale, ends: Ends, low: f64, high: f64) -> Vec<String> {
-        let axis = Axis::new((scale, false), ends, (low, high), (0.0, 100.0), 6.0);
+        let axis = axis(scale, ends, (low, high), 6.0);
         axis.ticks().iter().map(|t| axis.label(*t)).collect()
     }
 
@@ -220,23 +219,11 @@ mod tests {
 
     #[test]
     fn places_are_proportional() {
-        let linear = Axis::new(
-            (Scale::Linear, false),
-            Ends::Tight,
-            (2.0, 4.0),
-            (0.0, 100.0),
-            4.0,
-        );
+        let linear = axis(Scale::Linear, Ends::Tight, (2.0, 4.0), 4.0);
         assert_eq!(linear.place(3.0), 50.0);
-        let log = Axis::new(
-            (Scale::Log, false),
-            Ends::Tight,
-            (1.0, 100.0),
-            (0.0, 100.0),
-            4.0,
-        );
+        let log = axis(Scale::Log, Ends::Tight, (1.0, 100.0), 4.0);
         approx::assert_relative_eq!(log.place(10.0), 50.0, epsilon = 1e-9);
-        // What lies beyond the range stays on the page; what has no logarithm is not shown.
+        // Values outside the range stay on the page; values without a logarithm are not shown.
         assert_eq!(log.place(-1.0), 0.0);
         assert!(!log.shows(0.0) && linear.shows(0.0) && !linear.shows(f64::NAN));
     }

@@ -1,68 +1,60 @@
-//! A line chart as SVG text, drawn without any library so that the file is small, self-contained and the same
-//! everywhere. What is drawn is a [`Chart`]; how it is framed is in `frame`.
+//! A line chart. `frame` draws what is around the lines.
 
 use super::Scale;
 use super::axis::{Axis, Ends};
-use super::frame::{self, Frame, put};
+use super::frame::{self, Frame};
+use super::svg::Svg;
+use crate::report::extremes;
 
-/// Series with more points than this are drawn without a mark at each.
+/// The most points of a series that are marked.
 const MARKED: usize = 24;
 
 /// A picture of series over a common x.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// Headline.
-    pub title: String,
-    /// The horizontal axis.
-    pub x: AxisName,
-    /// The vertical axis.
-    pub y: AxisName,
-    /// The series, in the order of their colours; the legend lists them as they end, largest on top.
-    pub series: Vec<Series>,
+    pub(in crate::report) title: String,
+    pub(in crate::report) x: AxisSpec,
+    pub(in crate::report) y: AxisSpec,
+    pub(in crate::report) series: Vec<Series>,
 }
 
-/// What an axis shows.
+/// The name and the scale of an axis.
 #[derive(Debug, Clone)]
-pub struct AxisName {
-    /// Name, with its unit.
+pub struct AxisSpec {
     pub name: String,
-    /// Linear or logarithmic.
     pub scale: Scale,
     /// Whether a linear axis must include zero.
     pub from_zero: bool,
-    /// Whether there is nothing between whole numbers: episodes, steps, rows.
+    /// Whether values are whole numbers, such as episodes or steps.
     pub whole: bool,
-    /// Ticks by value and name, in place of round numbers.
+    /// Values and names of the ticks; empty for round numbers.
     pub ticks: Vec<(f64, String)>,
-    /// What the axis covers at least, so that several charts can share it.
+    /// A range that the axis must include, so that several charts can share it.
     pub covers: Option<(f64, f64)>,
 }
 
 /// One line of a chart.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Name in the legend.
     pub name: String,
     /// A second, smaller line in the legend.
     pub note: Option<String>,
     /// Points by rising x.
     pub points: Vec<Point>,
-    /// Place in the palette and among the dashes; by default the place in the chart.
+    /// Index of the colour and of the dash; by default the index of the series.
     pub style: Option<(usize, usize)>,
 }
 
 /// A point of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Horizontal.
     pub x: f64,
-    /// Vertical.
     pub y: f64,
     /// Lower and upper end of the band there.
     pub band: Option<(f64, f64)>,
 }
 
-impl AxisName {
+impl AxisSpec {
     /// A linear axis that includes zero.
     pub fn linear(name: impl Into<String>) -> Self {
         Self {
@@ -94,14 +86,19 @@ impl AxisName {
         }
     }
 
+    /// A logarithmic axis over whole numbers.
+    pub fn log_whole(name: impl Into<String>) -> Self {
+        Self {
+            whole: true,
+            ..Self::log(name)
+        }
+    }
+
     fn range(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let usable = |v: &f64| v.is_finite() && (self.scale == Scale::Linear || *v > 0.0);
         let zero = (self.scale == Scale::Linear && self.from_zero).then_some(0.0);
         let covers = self.covers.into_iter().flat_map(|(low, high)| [low, high]);
-        let ends = values.chain(covers).filter(usable).chain(zero);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
+        let (low, high) = extremes(values.chain(covers).filter(usable).chain(zero));
         if low <= high { (low, high) } else { (0.0, 1.0) }
     }
 }
@@ -112,7 +109,7 @@ impl Point {
         Self { x, y, band: None }
     }
 
-    /// With a band, unless its ends are no numbers.
+    /// With a band, unless an end is non-finite.
     pub fn with_band(self, lower: f64, upper: f64) -> Self {
         let band = (lower.is_finite() && upper.is_finite()).then_some((lower, upper));
         Self { band, ..self }
@@ -124,7 +121,7 @@ impl Point {
 }
 
 impl Series {
-    /// A series with the style of its place in the chart.
+    /// A series with the default style.
     pub fn new(name: impl Into<String>, points: Vec<Point>) -> Self {
         Self {
             name: name.into(),
@@ -142,7 +139,7 @@ impl Series {
         }
     }
 
-    /// With a colour and a dash by number.
+    /// With the indices of a colour and a dash.
     pub fn with_style(self, colour: usize, dash: usize) -> Self {
         Self {
             style: Some((colour, dash)),
@@ -154,22 +151,20 @@ impl Series {
 impl Chart {
     /// The picture as SVG text.
     pub fn svg(&self) -> String {
-        let frame = Frame::wide(self);
-        let mut svg = self.drawn(&frame);
+        let mut svg = self.drawn(&Frame::wide(self));
         frame::legend(&mut svg, self);
-        svg.push_str("</svg>\n");
-        svg
+        svg.close()
     }
 
     /// A small picture without a legend, one of several.
-    pub fn panel(&self) -> String {
-        self.drawn(&Frame::panel()) + "</svg>\n"
+    pub(in crate::report) fn small_svg(&self) -> String {
+        self.drawn(&Frame::small()).close()
     }
 
     /// Smallest and largest value of the vertical axis.
-    pub fn y_range(&self) -> (f64, f64) {
+    pub(in crate::report) fn y_range(&self) -> (f64, f64) {
         let points = self.series.iter().flat_map(|s| &s.points);
-        // A logarithmic axis is for the means: a band that reaches down to zero would need infinite room.
+        // On a logarithmic axis a band that reaches zero would need infinite room.
         let values = points.flat_map(|p| match self.y.scale {
             Scale::Linear => [p.ends().0, p.ends().1],
             Scale::Log => [p.ends().0.max(p.y / 5.0), p.ends().1],
@@ -177,7 +172,7 @@ impl Chart {
         self.y.range(values)
     }
 
-    fn drawn(&self, frame: &Frame) -> String {
+    fn drawn(&self, frame: &Frame) -> Svg {
         let points = self.series.iter().flat_map(|s| &s.points);
         let x = Axis::new(
             (self.x.scale, self.x.whole),
@@ -201,34 +196,27 @@ impl Chart {
     }
 }
 
-/// The band, the line, and marks where the points are few; in pieces where values cannot be shown.
-fn draw(svg: &mut String, series: &Series, place: usize, x: &Axis, y: &Axis) {
-    let (colour, dash) = frame::style(series, place);
+/// Draws the band, the line, and marks if the points are few; in pieces if some values cannot be shown.
+fn draw(svg: &mut Svg, series: &Series, index: usize, x: &Axis, y: &Axis) {
+    let (colour, dash) = frame::style(series, index);
     let at = |px: f64, py: f64| format!("{:.1},{:.1}", x.place(px), y.place(py));
     let shows = |p: &Point| x.shows(p.x) && y.shows(p.y);
     let pieces = series.points.split(|p| !shows(p));
     for piece in pieces.filter(|piece| !piece.is_empty()) {
         if piece.iter().any(|p| p.band.is_some()) {
-            // Where a band leaves the axis it ends at the axis.
+            // A band that leaves the range ends at the axis.
             let upper = piece.iter().map(|p| at(p.x, p.ends().1));
             let lower = piece.iter().rev().map(|p| at(p.x, p.ends().0));
-            let band: Vec<String> = upper.chain(lower).collect();
-            put(
-                svg,
-                format_args!(
-                    "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>",
-                    band.join(" ")
-                ),
-            );
+            let band = upper.chain(lower).collect::<Vec<_>>().join(" ");
+            svg.put(format_args!(
+                "<polygon points=\"{band}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>"
+            ));
         }
         let line: Vec<String> = piece.iter().map(|p| at(p.x, p.y)).collect();
-        put(
-            svg,
-            format_args!(
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>",
-                line.join(" ")
-            ),
-        );
+        svg.put(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>",
+            line.join(" ")
+        ));
     }
     if series.points.len() > MARKED {
         return;
@@ -237,16 +225,12 @@ fn draw(svg: &mut String, series: &Series, place: usize, x: &Axis, y: &Axis) {
         let (px, py) = (x.place(p.x), y.place(p.y));
         if let Some((lower, upper)) = p.band {
             let (low, high) = (y.place(lower), y.place(upper));
-            put(
-                svg,
-                format_args!(
-                    "<line x1=\"{px:.1}\" x2=\"{px:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
-                ),
-            );
+            svg.put(format_args!(
+                "<line x1=\"{px:.1}\" x2=\"{px:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
+            ));
         }
-        put(
-            svg,
-            format_args!("<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"3.5\" fill=\"{colour}\"/>"),
-        );
+        svg.put(format_args!(
+            "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"3.5\" fill=\"{colour}\"/>"
+        ));
     }
 }

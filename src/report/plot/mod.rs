@@ -4,25 +4,38 @@ mod axis;
 mod chart;
 mod frame;
 mod heat;
-pub mod ramp;
+pub(super) mod ramp;
 mod styles;
+mod svg;
 
-pub use axis::Scale;
-pub use chart::{AxisName, Chart, Point, Series};
-pub use heat::{HeatMap, mean_offer};
-pub use styles::{OPT, looks, styles};
-
-pub(crate) use frame::{COLOURS, DASHES, NAME_LENGTH, shorten};
+pub(super) use axis::Scale;
+pub use chart::Chart;
+pub(super) use chart::{AxisSpec, Point, Series};
+pub(super) use frame::{COLOURS, DASHES, NAME_LENGTH};
+pub(super) use heat::HeatMap;
+use styles::OPT;
+pub(super) use styles::{curve_styles, styles};
+use svg::Svg;
+pub(super) use svg::shorten;
 
 use super::style::fixed;
-use crate::results::Results;
+use crate::results::{PolicyResults, Results};
 use crate::statistics::MeanAndError;
 
-/// Points drawn per curve at the most.
+/// The most points drawn per curve.
 const POINTS: usize = 800;
 
-/// What the vertical axis of a regret chart is called.
+/// Name of the vertical axis of a regret chart.
 const REGRET: &str = "cumulative regret (mean, band of 3 standard errors)";
+
+/// A policy of a run, with its label in the legend.
+pub(super) type Labelled<'a> = (String, &'a Results, &'a PolicyResults);
+
+/// The policies of a run, labelled by name.
+pub(super) fn labelled(run: &Results) -> Vec<Labelled<'_>> {
+    let policies = run.policies.iter();
+    policies.map(|p| (p.name().into(), run, p)).collect()
+}
 
 /// `regret.svg`: mean cumulative regret per policy with its band.
 pub fn regret(results: &Results) -> Chart {
@@ -31,14 +44,10 @@ pub fn regret(results: &Results) -> Chart {
         "{name}: T = {}, H = {}, {} replications",
         run.episodes, run.horizon, run.replications
     );
-    let policies = results.policies.iter();
-    regret_curves(
-        &title,
-        policies.map(|p| (p.name(), p.name(), &p.cumulative[..])),
-    )
+    regret_curves(&title, &labelled(results))
 }
 
-/// The names that the paper gives its policies in its figure.
+/// The chart with the policy names of the paper's figure.
 pub fn with_paper_names(mut chart: Chart) -> Chart {
     let names = [
         ("mimic-opt-dp", "Mimic-Opt-DP"),
@@ -53,165 +62,148 @@ pub fn with_paper_names(mut chart: Chart) -> Chart {
     chart
 }
 
-/// Mean cumulative regret with its band: what the legend says, the policy, the curve.
-pub fn regret_curves<'a>(
-    title: &str,
-    policies: impl Iterator<Item = (impl Into<String>, &'a str, &'a [MeanAndError])>,
-) -> Chart {
-    let (mut names, mut series) = (Vec::new(), Vec::new());
-    for (label, policy, cumulative) in policies {
-        let last = cumulative.last().map_or(0.0, |p| p.mean);
+/// Mean cumulative regret with its band.
+pub(super) fn regret_curves(title: &str, policies: &[Labelled]) -> Chart {
+    let series = by_policy(policies, |_, policy| {
+        let last = policy.cumulative.last().map_or(0.0, |p| p.mean);
         let note = format!("final {}", fixed(last, 1));
-        names.push(policy);
-        series.push(Series::new(label, curve(cumulative)).with_note(note));
-    }
+        (curve(&policy.cumulative), Some(note))
+    });
     Chart {
         title: title.into(),
-        x: AxisName::whole("episode"),
-        y: AxisName::linear(REGRET),
-        series: by_policy(series, &names),
+        x: AxisSpec::whole("episode"),
+        y: AxisSpec::linear(REGRET),
+        series,
     }
 }
 
-/// Colours and dashes by policy, in the order of `names`.
-fn by_policy(series: Vec<Series>, names: &[&str]) -> Vec<Series> {
-    let styled = series.into_iter().zip(looks(names));
-    styled
-        .map(|(series, (colour, dash))| series.with_style(colour, dash))
-        .collect()
-}
-
-/// Mean reward per episode in blocks of episodes, beside opt.
-pub fn rewards<'a>(
-    title: &str,
-    policies: impl Iterator<Item = (String, &'a str, &'a [MeanAndError], &'a [f64])>,
-) -> Chart {
-    let (mut names, mut series, mut opt) = (Vec::new(), Vec::new(), Vec::new());
-    for (label, policy, cumulative, optima) in policies {
-        let blocks = reward_blocks(cumulative, optima);
-        if opt.is_empty() {
-            let points = blocks.iter().map(|b| Point::new(b.episode, b.opt));
-            opt.extend(points);
+/// A series per policy in the policy's style; `curve` gives its points and note.
+fn by_policy(
+    policies: &[Labelled],
+    curve: impl Fn(&Results, &PolicyResults) -> (Vec<Point>, Option<String>),
+) -> Vec<Series> {
+    let names: Vec<&str> = policies.iter().map(|(.., p)| p.name()).collect();
+    let styled = policies.iter().zip(curve_styles(&names));
+    let series = styled.map(|((label, run, policy), style)| {
+        let (points, note) = curve(run, policy);
+        Series {
+            name: label.clone(),
+            note,
+            points,
+            style: Some(style),
         }
-        names.push(policy);
-        let points = blocks.iter().map(|b| Point::new(b.episode, b.reward));
-        series.push(Series::new(label, points.collect()));
-    }
-    let mut series = by_policy(series, &names);
-    series.push(Series::new("opt", opt).with_style(OPT.0, OPT.1));
+    });
+    series.collect()
+}
+
+/// Mean reward per episode in blocks of episodes, and opt.
+pub(super) fn rewards(title: &str, policies: &[Labelled]) -> Chart {
+    let points = |run: &Results, policy: &PolicyResults, value: fn(&RewardBlock) -> f64| {
+        let blocks = reward_blocks(&policy.cumulative, &run.opt);
+        let points = blocks.iter().map(|b| Point::new(b.episode, value(b)));
+        points.collect::<Vec<_>>()
+    };
+    let mut series = by_policy(policies, |run, policy| {
+        (points(run, policy, |block| block.reward), None)
+    });
+    let opt = policies.first();
+    let opt = opt.map(|(_, run, policy)| points(run, policy, |block| block.opt));
+    series.push(Series::new("opt", opt.unwrap_or_default()).with_style(OPT.0, OPT.1));
     Chart {
         title: title.into(),
-        x: AxisName::whole("episode"),
-        y: AxisName::linear("reward per episode (means of blocks of episodes)"),
+        x: AxisSpec::whole("episode"),
+        y: AxisSpec::linear("reward per episode (means of blocks of episodes)"),
         series,
     }
 }
 
 /// Means over a block of episodes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RewardBlock {
+pub(super) struct RewardBlock {
     /// The last episode.
     pub episode: f64,
-    /// Mean reward per episode, over replications.
     pub reward: f64,
-    /// Mean of opt_t.
     pub opt: f64,
 }
 
-/// At most 40 blocks, the last of which takes what is left over; an episode's reward is opt_t less what its regret adds.
-pub fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBlock> {
+/// At most 40 blocks; the last one takes the remainder. An episode's reward is opt_t minus the increase of the regret.
+pub(super) fn reward_blocks(cumulative: &[MeanAndError], opt: &[f64]) -> Vec<RewardBlock> {
     let size = opt.len().div_ceil(40).max(1);
     let count = opt.len() / size;
-    let blocks = (0..count).map(|i| {
+    let block = |i: usize| {
         let first = i * size;
         let end = if i + 1 == count {
             opt.len()
         } else {
             first + size
         };
-        let block = &opt[first..end];
         let before = if first == 0 {
             0.0
         } else {
             cumulative[first - 1].mean
         };
-        let (count, total) = (block.len() as f64, block.iter().sum::<f64>());
-        // Rounding of the sums is no reward.
+        let (episodes, total) = ((end - first) as f64, opt[first..end].iter().sum::<f64>());
         let reward = total - (cumulative[end - 1].mean - before);
+        // Rounding errors of the sums count as zero.
         let scale = total.abs().max(cumulative[end - 1].mean.abs());
-        let reward = if reward.abs() > 1e-12 * scale {
-            reward
-        } else {
-            0.0
-        };
+        let is_rounding = reward.abs() <= 1e-12 * scale;
         RewardBlock {
             episode: end as f64,
-            reward: reward / count,
-            opt: total / count,
+            reward: if is_rounding { 0.0 } else { reward / episodes },
+            opt: total / episodes,
         }
-    });
-    blocks.collect()
+    };
+    (0..count).map(block).collect()
 }
 
-/// Budget left by step, the end of the episode last: what the legend says, the policy, the budgets.
-pub fn budget_left(title: &str, policies: &[(String, &str, &[MeanAndError])]) -> Chart {
-    let series = policies.iter().map(|(label, _, left)| {
-        let points = (1..).zip(*left).map(|(h, left)| {
-            // Nobody can have less than nothing left.
+/// Budget left by step, the end of the episode last.
+pub(super) fn budget_left(title: &str, policies: &[Labelled]) -> Chart {
+    let series = by_policy(policies, |_, policy| {
+        let points = (1..).zip(&policy.left).map(|(h, left)| {
             let lower = left.lower().max(0.0);
             Point::new(f64::from(h), left.mean).with_band(lower, left.upper())
         });
-        let end = left.last().map_or(0.0, |end| end.mean);
-        Series::new(label, points.collect()).with_note(format!("{end:.2} left at the end"))
+        let end = policy.left.last().map_or(0.0, |end| end.mean);
+        (points.collect(), Some(format!("{end:.2} left at the end")))
     });
-    let names: Vec<&str> = policies.iter().map(|(_, policy, _)| *policy).collect();
     Chart {
         title: title.into(),
-        x: AxisName::whole("step (the last point is the end of the episode)"),
-        y: AxisName::linear("budget left at the start of the step (units)"),
-        series: by_policy(series.collect(), &names),
+        x: AxisSpec::whole("step (the last point is the end of the episode)"),
+        y: AxisSpec::linear("budget left at the start of the step (units)"),
+        series,
     }
 }
 
-/// Small charts in rows of three with one legend below: series of one name look alike in all of them.
-pub fn small_multiples(title: &str, charts: &[Chart]) -> String {
+/// Small charts in rows of three with one legend below.
+pub(super) fn small_multiples(title: &str, charts: &[Chart]) -> String {
     let columns = charts.len().clamp(1, 3);
-    let (width, height) = frame::PANEL;
+    let (width, height) = frame::SMALL;
     let rows = charts.len().div_ceil(columns);
     let names = legend_of(charts);
     let per_row = (columns * 330 / 190).max(1);
     let legend = 24.0 * names.len().div_ceil(per_row) as f64;
-    let size = (
+    let mut svg = Svg::page(
         width * columns as f64,
         40.0 + height * rows as f64 + legend + 12.0,
+        title,
     );
-    let mut svg = frame::page(size.0, size.1, &frame::escape(title));
-    frame::put(
-        &mut svg,
-        format_args!(
-            "<text x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"bold\">{}</text>",
-            frame::escape(title)
-        ),
+    svg.text(
+        "x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"bold\"",
+        title,
     );
     for (i, chart) in charts.iter().enumerate() {
         let (x, y) = ((i % columns) as f64 * width, (i / columns) as f64 * height);
-        let panel = chart.panel();
-        frame::put(
-            &mut svg,
-            format_args!("<g transform=\"translate({x} {})\">\n{panel}</g>", 40.0 + y),
-        );
+        svg.embed(x, 40.0 + y, &chart.small_svg());
     }
     for (i, series) in names.iter().enumerate() {
         let x = 16.0 + 190.0 * (i % per_row) as f64;
         let y = 52.0 + height * rows as f64 + 24.0 * (i / per_row) as f64;
         frame::legend_entry(&mut svg, series, i, (x + 36.0, y));
     }
-    svg.push_str("</svg>\n");
-    svg
+    svg.close()
 }
 
-/// One series of each name, in the order of their first chart.
-pub fn legend_of(charts: &[Chart]) -> Vec<Series> {
+/// The first series of each name.
+pub(super) fn legend_of(charts: &[Chart]) -> Vec<Series> {
     let mut names: Vec<Series> = Vec::new();
     for series in charts.iter().flat_map(|chart| &chart.series) {
         if names.iter().all(|known| known.name != series.name) {
@@ -223,33 +215,20 @@ pub fn legend_of(charts: &[Chart]) -> Vec<Series> {
 
 /// Charts in a row, as one picture.
 pub fn side_by_side(charts: &[Chart]) -> String {
-    let mut svg = String::new();
-    let parts: Vec<String> = charts.iter().map(Chart::svg).collect();
     let height = charts.iter().map(frame::height).fold(0.0, f64::max);
-    let width = frame::WIDTH * charts.len() as f64;
-    frame::put(
-        &mut svg,
-        format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">"
-        ),
-    );
-    for (i, part) in parts.iter().enumerate() {
-        let left = frame::WIDTH * i as f64;
-        frame::put(
-            &mut svg,
-            format_args!("<g transform=\"translate({left} 0)\">\n{part}</g>"),
-        );
+    let mut svg = Svg::bare(frame::WIDTH * charts.len() as f64, height);
+    for (i, chart) in charts.iter().enumerate() {
+        svg.embed(frame::WIDTH * i as f64, 0.0, &chart.svg());
     }
-    svg.push_str("</svg>\n");
-    svg
+    svg.close()
 }
 
 /// A mean with its band as a point.
-pub fn banded(x: f64, value: &MeanAndError) -> Point {
+pub(super) fn banded(x: f64, value: &MeanAndError) -> Point {
     Point::new(x, value.mean).with_band(value.lower(), value.upper())
 }
 
-/// A curve over episodes 1, 2, ..., thinned to what an eye can tell apart.
+/// A curve over episodes 1, 2, ..., thinned to at most [`POINTS`].
 fn curve(values: &[MeanAndError]) -> Vec<Point> {
     let stride = values.len().div_ceil(POINTS).max(1);
     let last = values.len().saturating_sub(1);

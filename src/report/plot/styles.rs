@@ -1,8 +1,8 @@
-//! Colours and dashes belong to a policy, not to its place: the same name looks the same in every picture.
+//! Colours and dashes by policy name: a policy has the same style in every picture.
 
 use super::frame::{COLOURS, DASHES};
 
-/// Colour and dash of the policies that come with the program.
+/// Colour and dash of the built-in policies.
 const KNOWN: [(&str, (usize, usize)); 9] = [
     ("mimic-opt-dp", (0, 0)),
     ("square-cbwk", (1, 1)),
@@ -15,8 +15,8 @@ const KNOWN: [(&str, (usize, usize)); 9] = [
     ("random", (5, 2)),
 ];
 
-/// Colour and dash of each name. Known ones have theirs; another takes those that its letters lead to, or the next ones
-/// that are free, so that two names of one picture only look alike where there are more names than looks.
+/// Colour and dash of each name. Built-in policies have fixed ones; other names take the ones at their hash, or the next
+/// free ones. Two names share a style only if there are more names than styles.
 pub fn styles<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<(usize, usize)> {
     let names: Vec<&str> = names.into_iter().collect();
     let known = |name: &str| KNOWN.iter().find(|(n, _)| *n == name).map(|known| known.1);
@@ -34,43 +34,39 @@ pub fn styles<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<(usize, usize
     names.iter().filter_map(style).collect()
 }
 
-/// The look of opt beside rewards, which no policy has.
+/// The style of opt, which no policy has.
 pub const OPT: (usize, usize) = (6, 2);
 
-/// The same for the curves of one chart: a policy that comes several times keeps its colour and takes another dash, as long as
-/// there are looks that no other curve has.
-pub fn looks(names: &[&str]) -> Vec<(usize, usize)> {
+/// Styles for the curves of one chart: a policy that occurs several times keeps its colour and takes another dash, as
+/// long as there are free styles.
+pub fn curve_styles(names: &[&str]) -> Vec<(usize, usize)> {
     let first = styles(names.iter().copied());
+    let is_repeated = |i: usize| names[..i].contains(&names[i]);
     let mut taken: Vec<(usize, usize)> = vec![OPT];
-    for (i, look) in first.iter().enumerate() {
-        if !names[..i].contains(&names[i]) {
-            taken.push(*look);
+    taken.extend(
+        (0..names.len())
+            .filter(|i| !is_repeated(*i))
+            .map(|i| first[i]),
+    );
+    let (colours, dashes) = (COLOURS.len(), DASHES.len());
+    let mut style = |(i, &(colour, dash)): (usize, &(usize, usize))| {
+        if !is_repeated(i) {
+            return (colour, dash);
         }
-    }
-    let mut looks = Vec::with_capacity(names.len());
-    for (i, &(colour, dash)) in first.iter().enumerate() {
-        if !names[..i].contains(&names[i]) {
-            looks.push((colour, dash));
-            continue;
-        }
-        let own = (1..DASHES.len()).map(|k| (colour, (dash + k) % DASHES.len()));
-        let any = (0..COLOURS.len() * DASHES.len()).map(|k| {
-            (
-                (colour + k) % COLOURS.len(),
-                (dash + k / COLOURS.len()) % DASHES.len(),
-            )
-        });
-        let look = own.chain(any).find(|look| !taken.contains(look));
-        let look = look.unwrap_or((colour, dash + i));
-        taken.push(look);
-        looks.push(look);
-    }
-    looks
+        let own = (1..dashes).map(|k| (colour, (dash + k) % dashes));
+        let any =
+            (0..colours * dashes).map(|k| ((colour + k) % colours, (dash + k / colours) % dashes));
+        let free = own.chain(any).find(|style| !taken.contains(style));
+        let style = free.unwrap_or((colour, dash + i));
+        taken.push(style);
+        style
+    };
+    first.iter().enumerate().map(&mut style).collect()
 }
 
-/// A colour that nobody has where there is one, else a pair that nobody has.
+/// A free colour if there is one, else a free pair.
 fn free(name: &str, taken: &[(&str, (usize, usize))]) -> (usize, usize) {
-    let start = letters(name);
+    let start = hash(name);
     let pair = |i: usize| {
         let place = start + i;
         (
@@ -85,8 +81,8 @@ fn free(name: &str, taken: &[(&str, (usize, usize))]) -> (usize, usize) {
     unlike.or_else(unused).unwrap_or(pair(0))
 }
 
-/// A number that follows from the letters alone (FNV-1a).
-fn letters(name: &str) -> usize {
+/// A hash of the name (FNV-1a).
+fn hash(name: &str) -> usize {
     let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
@@ -98,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_keeps_its_look_in_any_company() {
+    fn the_style_of_a_policy_does_not_depend_on_others() {
         let alone = styles(["logistic-ucb1"]);
         let second = styles(["mimic-opt-dp", "logistic-ucb1", "mine"]);
         assert_eq!(alone[0], second[1]);
@@ -108,23 +104,23 @@ mod tests {
     }
 
     #[test]
-    fn curves_of_a_chart_look_different_as_long_as_there_are_looks() {
+    fn curves_have_different_styles_while_there_are_free_ones() {
         let known = KNOWN.map(|known| known.0);
         for folders in 1..=3 {
             let names: Vec<&str> = (0..folders).flat_map(|_| known).collect();
-            let mut found = looks(&names);
+            let mut found = curve_styles(&names);
             assert_eq!(found[..known.len()], styles(known));
             found.push(OPT);
             found.sort_unstable();
             found.dedup();
             assert_eq!(found.len(), names.len() + 1, "{folders} folders");
         }
-        // More curves than looks.
-        assert_eq!(looks(&["a"; 40]).len(), 40);
+        // More curves than styles.
+        assert_eq!(curve_styles(&["a"; 40]).len(), 40);
     }
 
     #[test]
-    fn names_of_a_picture_look_different() {
+    fn different_names_have_different_styles() {
         let names: Vec<String> = (0..20).map(|i| format!("policy {i}")).collect();
         let names = names.iter().map(String::as_str).chain(KNOWN.map(|k| k.0));
         let mut found = styles(names);
