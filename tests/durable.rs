@@ -173,7 +173,7 @@ fn a_signal_saves_the_state_and_says_how_to_go_on() {
         let output = end_by(child, signal);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{message}");
-        let how = "; go on with: cbwk-gpu simulate s.toml --out o --quiet --threads=1 --resume\n";
+        let how = "; resume with: cbwk-gpu simulate s.toml --out o --quiet --threads=1 --resume\n";
         assert!(message.ends_with(how), "{message}");
         assert!(folder.path().join("o/wave.json").is_file(), "{message}");
         saved += 1;

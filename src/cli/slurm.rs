@@ -1,9 +1,9 @@
-//! A study as a Slurm job array: a script whose tasks run shards, resume after time limits, requeues and lost nodes, and are
-//! followed by the merge.
+//! A study as a Slurm job array: a script whose tasks run shards and resume after time limits, requeues and lost nodes; the
+//! merge follows.
 
-use super::run::shell_word;
+use super::runner::shell_word;
 
-/// What a script is made for.
+/// The parameters of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlurmArray {
     /// Name of the study.
