@@ -153,7 +153,7 @@ pub enum OutputError {
     /// The folder holds results of an earlier run.
     #[error("{}: already holds results ({found}); choose another folder", folder.display())]
     Occupied {
-        /// The folder asked for.
+        /// The requested folder.
         folder: PathBuf,
         /// The file found in it.
         found: String,
@@ -161,7 +161,7 @@ pub enum OutputError {
     /// Another run has locked the folder.
     #[error("{}: another run is writing to this folder; choose another, or wait until it ends", folder.display())]
     Busy {
-        /// The folder asked for.
+        /// The requested folder.
         folder: PathBuf,
     },
     /// The file or folder cannot be created or written.

@@ -157,7 +157,7 @@ fn what_is_resumed_must_be_the_same_in_every_respect() {
     assert!(message.contains("version: found 0."), "{message}");
 }
 
-/// SIGINT and SIGTERM only set a flag: the step is finished, the state saved, and the message says how to go on.
+/// SIGINT and SIGTERM only set a flag: the step is finished, the state saved, and the message says how to resume.
 #[test]
 fn a_signal_saves_the_state_and_says_how_to_go_on() {
     let long = STUDY.replace("episodes = 24", "episodes = 400");

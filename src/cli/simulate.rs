@@ -23,9 +23,9 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let files = &studies.files;
     let checked = files.iter().map(|file| &file.study);
     let mut runner = StudyRunner::start(&args.machine, checked, args.out.as_deref())?;
-    let anew = args.force || args.durable.resume;
+    let overwrite = args.force || args.durable.resume;
     let folder = || study_folder(args, shard, &files[0].study.name);
-    let (folder, folders) = studies.prepare(folder, anew)?;
+    let (folder, folders) = studies.prepare(folder, overwrite)?;
     let out = args.out.as_deref().unwrap_or(folder.path());
     runner.durable(&args.durable, shard, out);
     if let Ok(begun) = runs::made_with(folder.path()) {

@@ -64,8 +64,8 @@ study={study}
 out={out}
 program=${{CBWK_GPU:-cbwk-gpu}}
 
-# The task that comes first asks for the merge, which runs when all tasks have ended in whatever way, and names what is missing.
-# Where it cannot be asked for, the next task tries.
+# The first task submits the merge, which runs when all tasks have ended and names what is missing. If submitting fails, the
+# next task tries.
 asked=$out/.merge-$SLURM_ARRAY_JOB_ID
 mkdir -p "$out"
 if mkdir "$asked" 2>/dev/null; then

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::machine;
 use cbwk_gpu::config::{Document, StudyFile, SweepPoint};
-use cbwk_gpu::error::InputError;
-use cbwk_gpu::error::OutputError;
+use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::results::{ResultsFolder, SweepIndex, SweptPoint};
 use cbwk_gpu::runs::StudyData;
 
@@ -63,14 +62,14 @@ impl Studies {
     pub fn prepare(
         &self,
         folder: impl FnOnce() -> Result<ResultsFolder, OutputError>,
-        anew: bool,
+        overwrite: bool,
     ) -> anyhow::Result<(ResultsFolder, Vec<ResultsFolder>)> {
         let data = StudyData::read(&self.files)?;
         let folder = folder()?;
         let folders = match &self.index {
             None => vec![folder.clone()],
             Some(index) => {
-                let inner = |point: &SweptPoint| folder.inner(&point.label, anew);
+                let inner = |point: &SweptPoint| folder.inner(&point.label, overwrite);
                 let folders = index.points.iter().map(inner);
                 folders.collect::<Result<_, _>>()?
             }

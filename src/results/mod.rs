@@ -22,7 +22,7 @@ mod sweep_json;
 mod trace;
 
 pub use crate::experiment::{Offer, OfferMap};
-pub use episodes::{EpisodesFile, EpisodesFormat, episode_rows, open_episodes};
+pub use episodes::{EpisodesFormat, episode_rows, open_episodes};
 use file::PartialFile;
 pub use file::write_whole;
 pub use folder::{RESULT_FILES, ResultsFolder};
@@ -30,15 +30,21 @@ pub use need::disk_needed;
 pub use outcome::{OptimumByBudget, RunSetup, value_rows};
 pub use overview::{Overview, OverviewRow, PointResult};
 pub use read::{PolicyResults, Results, labels};
-pub use record_log::{
-    Origin, RECORDS, RecordLog, RecordReader, RecordWriter, WAVE, read_wave, remove_wave,
-    write_wave,
-};
+pub use record_log::{Origin, RecordLog, RecordWriter};
 pub use records::{
     ActionRow, CoverageRow, EpisodeRow, EstimationRow, StepRow, SummaryRow, ValueRow,
 };
-pub use rows::{CsvLine, CsvReader, Row, Unaccepted, csv_text};
+pub use rows::{CsvLine, CsvReader, Row, csv_text};
 pub use run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 pub use study_toml::StudyText;
 pub use sweep_json::{SweepIndex, SweptPoint};
+
+// What `runs` needs to write a folder.
+#[doc(hidden)]
+pub use episodes::EpisodesFile;
+#[doc(hidden)]
+pub use record_log::{RECORDS, RecordReader, WAVE, read_wave, remove_wave, write_wave};
+#[doc(hidden)]
+pub use rows::Unaccepted;
+#[doc(hidden)]
 pub use trace::{TraceError, TraceFile};

@@ -159,7 +159,7 @@ fn origin(
     })
 }
 
-/// The origin of a finished run; `run.json` does not tell the adapter that was asked for.
+/// The origin of a finished run; `run.json` has no requested adapter.
 fn made_by(run: &Run, origin: &Origin) -> Origin {
     Origin {
         version: run.version.clone(),

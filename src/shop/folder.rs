@@ -18,13 +18,13 @@ use crate::results::write_whole;
 use crate::task::Task;
 
 /// The task.
-pub const TASK_FILE: &str = "task.toml";
+const TASK_FILE: &str = "task.toml";
 
 /// The labeled log.
-pub const LOG_FILE: &str = "log.csv";
+pub(super) const LOG_FILE: &str = "log.csv";
 
 /// The fitted model.
-pub const MODEL_FILE: &str = "model.json";
+pub(super) const MODEL_FILE: &str = "model.json";
 
 /// A study of a world fitted to the log.
 const STUDY_FILE: &str = "study.toml";

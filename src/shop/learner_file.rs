@@ -13,7 +13,7 @@ use crate::task::Task;
 use crate::world::ConversionSpec;
 
 /// The settings of the live learner.
-pub const LEARNER_FILE: &str = "learner.toml";
+const LEARNER_FILE: &str = "learner.toml";
 
 /// The settings of a learner and its oracle.
 #[derive(Debug, Clone, PartialEq)]

@@ -18,7 +18,7 @@ use crate::policy::WarmStart;
 use crate::task::Task;
 
 /// The journal of the live learner.
-pub const JOURNAL_FILE: &str = "journal.jsonl";
+pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 
 /// Why a folder cannot be served.
 #[derive(Debug, thiserror::Error)]

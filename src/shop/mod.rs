@@ -5,6 +5,9 @@ mod folder;
 mod learner_file;
 mod live;
 
-pub use folder::{LOG_FILE, MODEL_FILE, TASK_FILE, TaskFolder};
-pub use learner_file::{LEARNER_FILE, LiveLearning};
-pub use live::{JOURNAL_FILE, ServeError};
+use folder::{LOG_FILE, MODEL_FILE};
+use live::JOURNAL_FILE;
+
+pub use folder::TaskFolder;
+pub use learner_file::LiveLearning;
+pub use live::ServeError;

@@ -27,7 +27,7 @@ const POINT_LIMIT: usize = 10_000;
 /// The folder of policies that no swept key affects.
 const SHARED: &str = "shared";
 
-/// A sweep and the studies it stands for.
+/// A sweep and its studies.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     /// Paths of the swept keys, in the order of the file.
