@@ -1,4 +1,4 @@
-//! What can go wrong, one type per layer, in words a user can act on.
+//! Errors, one type per layer, with messages that a user can act on.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// Builds the error; anything printable may be given.
+    /// Builds the error.
     pub fn new(
         field: impl Into<String>,
         found: impl ToString,
@@ -33,7 +33,7 @@ impl Invalid {
     }
 }
 
-/// A text whose long numbers have exponents: 1e308 has 309 digits.
+/// Rewrites long numbers with exponents: 1e308 has 309 digits.
 fn readable(text: &str) -> String {
     const LONG: usize = 25;
     let is_number = |c: char| c.is_ascii_digit() || c == '.';
@@ -49,7 +49,7 @@ fn readable(text: &str) -> String {
     readable
 }
 
-/// A number for messages: as it was typed where that is short, with an exponent elsewhere.
+/// A number for messages, with an exponent if it is very large or very small.
 pub fn shown(x: f64) -> String {
     match x.abs() {
         0.0 => "0".into(),
@@ -58,7 +58,7 @@ pub fn shown(x: f64) -> String {
     }
 }
 
-/// A text on one line of a terminal, whatever is in it.
+/// Escapes control characters, so that a message stays on one line of a terminal.
 pub fn printable(text: &str) -> String {
     let escaped = |c: char| match c.is_control() {
         true => c.escape_default().collect(),
@@ -88,7 +88,7 @@ pub enum InputError {
         /// What is wrong there.
         message: String,
     },
-    /// Something is missing from the file, so there is no line to name.
+    /// The file as a whole is wrong, so there is no line to name.
     #[error("{}: {message}", file.display())]
     File {
         /// The file.
@@ -107,7 +107,38 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// The error of a file that could not be opened or read.
+    /// A mistake at a 1-based line of a file.
+    pub fn at(file: &Path, line: usize, message: impl Into<String>) -> Self {
+        Self::At {
+            file: file.to_path_buf(),
+            line,
+            message: message.into(),
+        }
+    }
+
+    /// A mistake at a byte of a file's text.
+    pub fn at_byte(file: &Path, text: &str, byte: usize, message: impl Into<String>) -> Self {
+        let line = text[..byte.min(text.len())].matches('\n').count() + 1;
+        Self::at(file, line, message)
+    }
+
+    /// A mistake in a file or folder as a whole.
+    pub fn in_file(file: &Path, message: impl Into<String>) -> Self {
+        Self::File {
+            file: file.to_path_buf(),
+            message: message.into(),
+        }
+    }
+
+    /// A wrong command-line option.
+    pub fn option(option: &str, message: impl Into<String>) -> Self {
+        Self::Option {
+            option: option.into(),
+            message: message.into(),
+        }
+    }
+
+    /// A file that could not be opened or read.
     pub fn unreadable(file: &Path, error: &std::io::Error) -> Self {
         Self::Unreadable {
             file: file.to_path_buf(),
@@ -116,21 +147,21 @@ impl InputError {
     }
 }
 
-/// A place that results cannot be written to (layer: report).
+/// A path that results cannot be written to (layer: results).
 #[derive(Debug, Error)]
 pub enum OutputError {
     /// The folder holds results of an earlier run.
     #[error("{}: already holds results ({found}); choose another folder", folder.display())]
     Occupied {
-        /// The folder asked for.
+        /// The requested folder.
         folder: PathBuf,
         /// The file found in it.
         found: String,
     },
-    /// Another run is at work in the folder.
-    #[error("{}: another run is writing to this folder; choose another, or wait for its end", folder.display())]
+    /// Another run has locked the folder.
+    #[error("{}: another run is writing to this folder; choose another, or wait until it ends", folder.display())]
     Busy {
-        /// The folder asked for.
+        /// The requested folder.
         folder: PathBuf,
     },
     /// The file or folder cannot be created or written.
@@ -144,7 +175,7 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// The error of a path that could not be written.
+    /// A path that could not be written.
     pub fn unwritable(path: &Path, reason: std::io::Error) -> Self {
         Self::Unwritable {
             path: path.to_path_buf(),
@@ -152,7 +183,7 @@ impl OutputError {
         }
     }
 
-    /// Whether the place was wrong from the start, and not just full by now.
+    /// Whether the path was wrong from the start; a full disk is not.
     pub fn is_wrong_input(&self) -> bool {
         use std::io::ErrorKind::{QuotaExceeded, StorageFull};
         !matches!(self, Self::Unwritable { reason, .. }

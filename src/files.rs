@@ -1,4 +1,4 @@
-//! What studies and results both need of files: names that are safe everywhere, checksums, and JSON with its mistakes named.
+//! Helpers for files: safe names, checksums, and JSON with readable errors.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::error::InputError;
 
-/// Bytes that a name may have; file systems allow 255, and numbers are put behind names that are taken.
+/// Most bytes of a name: file systems allow 255, and a number may be appended.
 const NAME_BYTES: usize = 200;
 
-/// A text as the name of one file or folder: nothing that leads elsewhere, hides it, or is forbidden on some system.
+/// A text as the name of one file or folder: no separators, no hidden names, no character that some system forbids.
 pub fn safe_name(text: &str) -> String {
     let forbidden = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
     let name: String = text
@@ -28,14 +28,14 @@ pub fn safe_name(text: &str) -> String {
     }
 }
 
-/// As much of a name as file systems take.
+/// A name cut to the length that file systems allow.
 pub fn shortened(name: &str) -> &str {
     let fits = |end: &usize| *end <= NAME_BYTES;
     let ends = name.char_indices().map(|(i, c)| i + c.len_utf8());
     &name[..ends.take_while(fits).last().unwrap_or(0)]
 }
 
-/// The largest study, model or table that is read into memory as a whole, in bytes.
+/// Largest file that is read into memory as a whole, in bytes.
 const TEXT_LIMIT: u64 = 1 << 30;
 
 /// Opens a file for reading. Devices are refused: some never end.
@@ -53,17 +53,25 @@ pub fn open(file: &Path) -> io::Result<File> {
 }
 
 /// A file as text, up to a size that no sensible file has.
-pub fn read_text(file: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let mut source = open(file)?.take(TEXT_LIMIT + 1);
-    source.read_to_string(&mut text)?;
-    match text.len() as u64 > TEXT_LIMIT {
-        true => Err(io::Error::other("larger than 1 GiB")),
-        false => Ok(text),
-    }
+pub fn read_text(file: &Path) -> Result<String, InputError> {
+    let read = || -> io::Result<String> {
+        let mut text = String::new();
+        let mut source = open(file)?.take(TEXT_LIMIT + 1);
+        source.read_to_string(&mut text)?;
+        match text.len() as u64 > TEXT_LIMIT {
+            true => Err(io::Error::other("larger than 1 GiB")),
+            false => Ok(text),
+        }
+    };
+    read().map_err(|error| InputError::unreadable(file, &error))
 }
 
-/// The SHA-256 of a file, in hexadecimal digits as `sha256sum` prints them.
+/// The content of a JSON file.
+pub(crate) fn read_json<T: DeserializeOwned>(file: &Path) -> Result<T, InputError> {
+    json(file, &read_text(file)?)
+}
+
+/// The SHA-256 of a file in hexadecimal digits, as `sha256sum` prints it.
 pub fn sha256_of_file(file: &Path) -> io::Result<String> {
     let mut file = open(file)?;
     let mut hasher = Sha256::new();
@@ -76,7 +84,7 @@ pub fn sha256_of_file(file: &Path) -> io::Result<String> {
     }
 }
 
-/// The same of bytes.
+/// The SHA-256 of bytes.
 pub fn sha256(bytes: &[u8]) -> String {
     digits(&Sha256::digest(bytes))
 }
@@ -85,21 +93,18 @@ fn digits(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the text of a JSON file says. A mistake has its line, its field and plain words.
-pub fn json<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, InputError> {
+/// Parses the text of a JSON file. Errors name the line and the field.
+fn json<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, InputError> {
     let named = |field: &str, error: &serde_json::Error| {
         let line = error.line();
         let place = format!(" at line {line} column {}", error.column());
         let what = error.to_string().replace(&place, "");
-        InputError::At {
-            file: file.to_path_buf(),
-            line,
-            message: match error.classify() {
-                Category::Data if field != "." => format!("{field}: {}", plainly(&what)),
-                Category::Data => plainly(&what),
-                _ => what,
-            },
-        }
+        let message = match error.classify() {
+            Category::Data if field != "." => format!("{field}: {}", plainly(&what)),
+            Category::Data => plainly(&what),
+            _ => what,
+        };
+        InputError::at(file, line, message)
     };
     let mut json = serde_json::Deserializer::from_str(text);
     let found = serde_path_to_error::deserialize(&mut json);
@@ -108,7 +113,7 @@ pub fn json<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, InputErro
     Ok(found)
 }
 
-/// A message of the parser in the words of this program.
+/// A message of the JSON parser in the wording of this program.
 fn plainly(message: &str) -> String {
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("{key}: found nothing; accepted: a file of this program");
@@ -134,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_in_json_have_their_line_their_field_and_plain_words() {
+    fn json_errors_name_the_line_and_the_field() {
         for (text, expected) in [
             (
                 "{\n\"a\": [1.5, null]}",
@@ -158,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_where_they_are_put() {
+    fn safe_names_cannot_leave_the_folder() {
         for (text, expected) in [
             ("paper-auction, K = 4", "paper-auction, K = 4"),
             ("../../x", "x"),
@@ -178,10 +183,13 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_never_ends_is_not_read() {
+    fn devices_are_not_read() {
         for device in ["/dev/zero", "/dev/null"] {
             let error = read_text(Path::new(device)).unwrap_err();
-            assert_eq!(error.to_string(), "a device, not a file");
+            assert!(
+                error.to_string().contains("a device, not a file"),
+                "{error}"
+            );
         }
     }
 

@@ -77,6 +77,7 @@ pub mod results;
 pub mod runs;
 #[cfg(feature = "serve")]
 pub mod serve;
+pub mod shop;
 pub mod statistics;
 pub mod task;
 pub mod world;

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use cbwk_gpu::results::{CoverageRow, Rows};
+use cbwk_gpu::results::{CoverageRow, CsvReader};
 use common::{cbwk, cbwk_ok};
 
 #[test]

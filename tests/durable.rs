@@ -156,7 +156,7 @@ fn only_the_same_study_can_be_resumed() {
     assert!(message.contains("version: found 0."), "{message}");
 }
 
-/// SIGINT and SIGTERM only set a flag: the step is finished, the state saved, and the message says how to go on.
+/// SIGINT and SIGTERM only set a flag: the step is finished, the state saved, and the message says how to resume.
 #[test]
 fn a_signal_saves_the_state_and_says_how_to_resume() {
     let long = STUDY.replace("episodes = 24", "episodes = 400");
@@ -172,7 +172,7 @@ fn a_signal_saves_the_state_and_says_how_to_resume() {
         let output = end_by(child, signal);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{message}");
-        let how = "; go on with: cbwk-gpu simulate s.toml --out o --quiet --threads=1 --resume\n";
+        let how = "; resume with: cbwk-gpu simulate s.toml --out o --quiet --threads=1 --resume\n";
         assert!(message.ends_with(how), "{message}");
         assert!(folder.path().join("o/wave.json").is_file(), "{message}");
         saved += 1;

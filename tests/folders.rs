@@ -358,10 +358,10 @@ fn an_end_that_was_asked_for_says_what_is_kept() {
         let lines = lines.lines().filter(|line| line.contains("{\"record\":"));
         assert!(kept > 0 && lines.count() == kept, "{kept}");
     }
-    // A folder under way is not overwritten unasked, and the refusal says how to go on.
+    // An unfinished run is not overwritten without --force, and the message says how to resume it.
     let small = ["--episodes", "2", "--replications", "2", "--quiet"];
     let start = [&["simulate", "--out", "INT"][..], &small].concat();
     let message = refusal(folder.path(), &start);
-    assert!(message.contains("add --resume to go on"), "{message}");
+    assert!(message.contains("add --resume to resume it"), "{message}");
     cbwk_ok(folder.path(), &[&start[..], &["--force"]].concat());
 }

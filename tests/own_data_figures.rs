@@ -7,7 +7,7 @@ mod own_data;
 use std::path::Path;
 use std::sync::Arc;
 
-use cbwk_gpu::config::{Document, Instance, TaskFolder};
+use cbwk_gpu::config::{Document, Instance};
 use cbwk_gpu::dp::cpu::{Cpu, Dense};
 use cbwk_gpu::experiment::Evaluator;
 use cbwk_gpu::history::OfferKind;
@@ -18,6 +18,7 @@ use cbwk_gpu::history::fit::{
 use cbwk_gpu::history::plan::{OfferPlan, PlanKind};
 use cbwk_gpu::oracle::Known;
 use cbwk_gpu::policy::Plan;
+use cbwk_gpu::shop::TaskFolder;
 use cbwk_gpu::world::{Optimum, World};
 use own_data::{logged, shop, spec, task_folder};
 use tempfile::tempdir;

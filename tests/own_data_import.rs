@@ -7,8 +7,8 @@ mod shop;
 use std::collections::BTreeMap;
 use std::fs;
 
-use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::history::Raw;
+use cbwk_gpu::shop::TaskFolder;
 use common::{cbwk, cbwk_ok};
 use shop::read;
 use tempfile::tempdir;

@@ -7,7 +7,6 @@ mod own_data;
 
 use std::sync::Arc;
 
-use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::dp::cpu::{Cpu, Dense};
 use cbwk_gpu::experiment::Evaluator;
 use cbwk_gpu::history::evaluate::{Evaluation, PolicyName, Question, Resampling, evaluate};
@@ -16,6 +15,7 @@ use cbwk_gpu::history::plan::{OfferPlan, PlanKind};
 use cbwk_gpu::history::{Encoding, Raw};
 use cbwk_gpu::oracle::{Known, Truth};
 use cbwk_gpu::policy::Plan;
+use cbwk_gpu::shop::TaskFolder;
 use cbwk_gpu::task::Context;
 use cbwk_gpu::world::{Optimum, World};
 use common::{rng, say};

@@ -210,7 +210,7 @@ fn signals_that_come_together_are_one_request() {
         let output = child.wait_with_output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(143), "{message}");
-        assert!(message.contains("; go on with: "), "{pause} ms: {message}");
+        assert!(message.contains("; resume with: "), "{pause} ms: {message}");
         assert!(folder.path().join("o/wave.json").is_file(), "{pause} ms");
     }
 }

@@ -8,8 +8,8 @@ mod served;
 use std::fs;
 use std::path::Path;
 
-use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::learner::live::{Live, LiveSettings, Request};
+use cbwk_gpu::shop::TaskFolder;
 use common::{cbwk, cbwk_ok, say};
 use rand::RngExt;
 use served::{ARMED, Lines, journal, small_shop, task_folder};

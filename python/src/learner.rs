@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cbwk_gpu::config::{Document, LiveLearning};
+use cbwk_gpu::config::Document;
 use cbwk_gpu::learner::{Labeled, Learner, LearnerError, LearnerSettings, LearnerState};
 use cbwk_gpu::oracle::Oracle;
+use cbwk_gpu::shop::LiveLearning;
 use cbwk_gpu::task::{ContextRows, Task};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -291,9 +292,7 @@ fn read(mut policy: Table, oracle: Table, task: &Task) -> PyResult<LiveLearning>
     if !oracle.is_empty() {
         policy.insert("oracle".into(), Value::Table(oracle));
     }
-    let mut table = Table::new();
-    table.insert("policies".into(), vec![Value::Table(policy)].into());
-    let document = Document::from_table("policy", &table);
+    let document = Document::from_table("policy", &policy);
     LiveLearning::from_document(&document, task).map_err(of_input)
 }
 

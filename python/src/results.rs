@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cbwk_gpu::config::StudyFile;
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::report;
-use cbwk_gpu::results::{EpisodeRow, Results, ResultsFolder, Rows};
+use cbwk_gpu::results::{CsvReader, EpisodeRow, Results, ResultsFolder};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -46,7 +46,7 @@ impl RunResults {
     pub fn read(folder: &Path) -> Result<Self, InputError> {
         let results = Results::read(folder)?;
         let mut episodes = EpisodeColumns::default();
-        for line in Rows::<EpisodeRow, _>::open(&folder.join("episodes.csv"))? {
+        for line in CsvReader::<EpisodeRow, _>::open(&folder.join("episodes.csv"))? {
             episodes.push(line?.row);
         }
         let mut data = Vec::new();

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use cbwk_gpu::config::StudyFile;
 use cbwk_gpu::experiment::{self, Record, Sink, SinkError, Yardstick};
-use cbwk_gpu::results::{Results, ResultsFolder, Setting, StudyText, episode_rows};
-use cbwk_gpu::runs::{self, How, SaveEvery, Watch};
+use cbwk_gpu::results::{Results, ResultsFolder, RunSetup, StudyText, episode_rows};
+use cbwk_gpu::runs::{Progress, RunOptions, SaveEvery, run_in_folder};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -116,7 +116,7 @@ impl Run {
             Ok(folder)
         };
         let folder = prepare().map_err(|error| of_output(&error))?;
-        let how = How {
+        let options = RunOptions {
             command: self.command.clone(),
             threads: rayon::current_num_threads(),
             strategy: "auto".into(),
@@ -125,7 +125,7 @@ impl Run {
             peak_memory: || None,
         };
         let watcher = &mut self.watcher;
-        let done = runs::run_study(&self.file, &folder, backend.as_mut(), &how, watcher);
+        let done = run_in_folder(&self.file, &folder, backend.as_mut(), &options, watcher);
         done.map_err(of_runs)?;
         let mut results = RunResults::read(folder.path()).map_err(of_input)?;
         results.notes = self.file.study.world.notes().to_vec();
@@ -145,13 +145,13 @@ impl Run {
         let columns = keeper.columns;
         let text = self.file.resolved_text();
         let text = StudyText::parse(Path::new("study.toml"), text).map_err(of_input)?;
-        let setting = Setting {
+        let setup = RunSetup {
             command: self.command.clone(),
             report: backend.report(),
             strategy: "auto".into(),
             threads: rayon::current_num_threads(),
         };
-        let mut results = Results::of_outcome(Path::new(""), study, text, outcome, setting);
+        let mut results = Results::of_outcome(Path::new(""), study, text, outcome, setup);
         results.run.seconds.total = start.elapsed().as_secs_f64();
         let notes = study.world.notes().to_vec();
         Ok(RunResults::new(results, columns, data, notes))
@@ -182,16 +182,16 @@ impl Watcher {
     }
 }
 
-impl Watch for Watcher {
-    fn episode(&mut self, replications: usize) {
+impl Progress for Watcher {
+    fn episode(&mut self, replications: usize) -> ControlFlow<()> {
         self.done += replications;
         if self.told.elapsed() >= PROGRESS {
             self.tell();
         }
-    }
-
-    fn stops(&self) -> bool {
-        self.stop.is_set() || self.mistake.is_there()
+        match self.stop.is_set() || self.mistake.is_there() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 
@@ -203,11 +203,7 @@ struct Keeper<'a> {
 
 impl Sink for Keeper<'_> {
     fn episode(&mut self, replications: usize) -> ControlFlow<()> {
-        self.watcher.episode(replications);
-        match self.watcher.stops() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        self.watcher.episode(replications)
     }
 
     fn replication(&mut self, yardstick: &Yardstick, record: &Record) -> Result<(), SinkError> {

@@ -10,7 +10,7 @@ use cbwk_gpu::experiment::{
 };
 use cbwk_gpu::files;
 use cbwk_gpu::results::{
-    Origin, RecordWriter, Results, ResultsFolder, Setting, StudyText, episode_rows,
+    Origin, RecordWriter, Results, ResultsFolder, RunSetup, StudyText, episode_rows,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -275,14 +275,14 @@ fn merged(
         all.add(&work);
     }
     let outcome = prepared.into_outcome(policies, phases);
-    let setting = Setting {
+    let setup = RunSetup {
         command,
         report: all.report,
         strategy: "auto".into(),
         threads: parts.iter().map(|part| part.threads).max().unwrap_or(1),
     };
     let text = StudyText::parse(&PathBuf::from("study.toml"), text).map_err(of_input)?;
-    let mut results = Results::of_outcome(&PathBuf::new(), study, text, outcome, setting);
+    let mut results = Results::of_outcome(&PathBuf::new(), study, text, outcome, setup);
     results.run.seconds.total = seconds + start.elapsed().as_secs_f64();
     let data = read_data(file).map_err(of_input)?;
     let notes = study.world.notes().to_vec();

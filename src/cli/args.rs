@@ -122,7 +122,7 @@ pub struct SimulateArgs {
     /// thompson-opt-dp, square-cbwk, logistic-ucb1, clairvoyant, fluid, myopic, random, fixed:<a> (fixed:0 offers nothing).
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,
-    /// Policy that paired differences are taken to, by name. Default: clairvoyant, else the first of the study.
+    /// Reference policy of the paired differences, by name. Default: clairvoyant, else the first of the study.
     #[arg(long, value_name = "NAME")]
     pub reference: Option<String>,
     /// Evaluate the exact expected reward of every plan, also where plans are large (finite context laws only).
@@ -134,7 +134,7 @@ pub struct SimulateArgs {
     /// How to write the lines of episodes: parquet needs a program built with the feature parquet.
     #[arg(long, value_name = "FORMAT", value_parser = cbwk_gpu::results::EpisodesFormat::WORDS)]
     pub episodes_format: Option<String>,
-    /// How to cut, resume and save.
+    /// Shards, resuming and saving.
     #[command(flatten)]
     pub durable: DurableArgs,
     /// How to compute and print.
@@ -142,21 +142,21 @@ pub struct SimulateArgs {
     pub machine: MachineArgs,
 }
 
-/// How a long study is cut, resumed and saved.
+/// Shards, resuming and saving.
 #[derive(Debug, Args)]
 pub struct DurableArgs {
-    /// Go on where an earlier run into --out ended, in whatever way; the files are those of a run that was not interrupted.
-    /// Without a study, the one in --out.
+    /// Resume an earlier run into --out, however it ended; the files are those of an uninterrupted run. Without a study, the
+    /// one in --out.
     #[arg(long, requires = "out", conflicts_with = "force")]
     pub resume: bool,
     /// Run shard I of N, a share of the replications, into DIR/shard-I-of-N; `slurm` takes I and N from the job array.
     /// `merge` makes the files of the whole study.
     #[arg(long, value_name = "I/N", requires = "out")]
     pub shard: Option<String>,
-    /// Save the replications under way after so many seconds (not more than a twentieth of the time is spent on it).
+    /// Save the current replications every S seconds (at most a twentieth of the time is spent on it).
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub save_seconds: u32,
-    /// Save them after so many episodes as well.
+    /// Save them every N episodes as well.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub save_episodes: Option<u32>,
 }
@@ -219,8 +219,8 @@ pub struct SolveArgs {
     /// Estimate opt from these context rows (CSV: episode,step,<feature>,...), with its standard error.
     #[arg(long, value_name = "ROWS.csv")]
     pub contexts: Option<PathBuf>,
-    /// Study the estimate of opt instead: draw so many context rows, estimate opt, repeat, and show how the error falls
-    /// with the number of rows. --out then writes this table.
+    /// Study the estimate of opt instead: draw M context rows, estimate opt, repeat, and show how the error falls with M.
+    /// --out then writes this table.
     #[arg(long, value_name = "M,...", value_delimiter = ',', conflicts_with = "contexts",
           value_parser = from::<2>)]
     pub sample_sizes: Vec<u64>,
@@ -328,7 +328,7 @@ pub struct PresetsArgs {
     pub seed: u64,
 }
 
-/// What standard output gets, where that is a table.
+/// Formats of standard output for tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
     /// A table for people.
@@ -354,7 +354,7 @@ impl TableFormat {
     }
 }
 
-/// What standard output gets.
+/// Formats of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A table for people.

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::json;
 
 use super::args::{CalibrateArgs, TableFormat};
-use super::run::results_folder;
+use super::runner::results_folder;
 use super::{machine, progress, resources};
 use cbwk_gpu::config::Study;
 use cbwk_gpu::error::InputError;
@@ -14,7 +14,7 @@ use cbwk_gpu::oracle::OracleConfig;
 use cbwk_gpu::report;
 use cbwk_gpu::results::CoverageRow;
 
-/// Lines of the table.
+/// Sizes of data sets, one per line of the table.
 const SIZES: usize = 8;
 
 /// Runs the command.
@@ -39,17 +39,14 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
     for (name, oracle) in study.oracles() {
         let tight = oracle.tight(task);
         oracles.push((name.clone(), oracle.clone()));
-        // The same oracle with tight bounds stands beside it, unless it is in the study anyway.
+        // The same oracle with tight bounds is added, unless the study has it.
         if let Some(tight) = tight.filter(|tight| study.oracles().iter().all(|o| o.1 != tight)) {
             oracles.push((format!("{name}, {} bounds", tight.bounds()), tight));
         }
     }
     if oracles.is_empty() {
-        return Err(InputError::Option {
-            option: "STUDY".into(),
-            message: "found no policy with an oracle; accepted: a study with one".into(),
-        }
-        .into());
+        let message = "found no policy with an oracle; accepted: a study with one";
+        return Err(InputError::option("STUDY", message).into());
     }
     let threads = machine::set_threads(args.threads)?;
     for (_, oracle) in &oracles {
@@ -96,7 +93,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
         study.name, setting.repetitions, setting.delta
     ));
     for rows in report::coverage::by_oracle(&found) {
-        // An empty line also where prose is a comment: it keeps tables apart.
+        // An empty line separates tables even if prose is a comment.
         text.push('\n');
         text += &style.prose(&format!("{}\n\n", rows[0].oracle));
         text += &report::coverage::table(rows, style);

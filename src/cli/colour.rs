@@ -1,4 +1,4 @@
-//! Colours of the first words on standard error, where somebody reads it.
+//! Colours of the first words on standard error.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use clap::ColorChoice;
 
 static COLOURS: OnceLock<bool> = OnceLock::new();
 
-/// Decides once whether to use colours: what was asked for, else by terminal and NO_COLOR.
+/// Decides once whether to use colours: as requested, else by terminal and NO_COLOR.
 pub fn choose(choice: ColorChoice) {
     let wanted = || {
         let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -34,7 +34,7 @@ pub fn word(word: &str) -> String {
     }
 }
 
-/// What the command line itself asks for, before it is parsed: help is printed while parsing.
+/// The value of `--color` before the command line is parsed: help is printed while parsing.
 pub fn asked() -> ColorChoice {
     let mut choice = ColorChoice::Auto;
     let args = std::env::args_os().skip(1);

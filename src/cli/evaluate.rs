@@ -1,31 +1,24 @@
 //! `cbwk-gpu evaluate`.
 
-use std::io::{IsTerminal, Write};
-use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write;
 
 use super::args::TableFormat;
-use super::machine;
 use super::task_args::EvaluateArgs;
-use cbwk_gpu::config::TaskFolder;
+use super::{machine, progress};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::history::evaluate::{PolicyName, Question, Resampling, evaluate as run};
 use cbwk_gpu::report::own_data::evaluation_tables;
+use cbwk_gpu::shop::TaskFolder;
 
 /// Runs the command.
 pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
-    let wrong = |option: &str, message: String| InputError::Option {
-        option: option.into(),
-        message,
-    };
     if args.policy == PolicyName::Logged {
         let message = "found `logged`; accepted: plan or fixed:<price> (logged is for --against)";
-        return Err(wrong("--policy", message.into()).into());
+        return Err(InputError::option("--policy", message).into());
     }
     if args.policy == args.against {
         let message = format!("found `{}` twice; accepted: two policies", args.policy);
-        return Err(wrong("--against", message).into());
+        return Err(InputError::option("--against", message).into());
     }
     machine::set_threads(args.threads)?;
     let folder = TaskFolder::open(&args.folder)?;
@@ -40,7 +33,7 @@ pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
         },
         unsupported: args.unsupported,
     };
-    let bar = progress_bar(args);
+    let bar = progress::bar(args.quiet, u64::from(args.draws) + 1, "draws");
     let evaluation = run(&folder.file, &fitted, &question, &|| bar.inc(1));
     bar.finish_and_clear();
     let evaluation = evaluation.map_err(|invalid| match invalid.field.as_str() {
@@ -51,16 +44,11 @@ pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
                 true => "",
                 false => " (--unsupported answers all the same)",
             };
-            let message = format!(
-                "found {}; accepted: {}{hint}",
-                invalid.found, invalid.accepted
-            );
-            wrong(&format!("--{}", invalid.field), message)
+            let (found, accepted) = (&invalid.found, &invalid.accepted);
+            let message = format!("found {found}; accepted: {accepted}{hint}");
+            InputError::option(&format!("--{}", invalid.field), message)
         }
-        _ => InputError::File {
-            file: folder.place("log.csv"),
-            message: invalid.to_string(),
-        },
+        _ => InputError::in_file(&folder.place("log.csv"), invalid.to_string()),
     })?;
     let mut out = std::io::stdout().lock();
     if args.format == TableFormat::Json {
@@ -71,16 +59,4 @@ pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
     let text = evaluation_tables(&evaluation, noun, args.format.style());
     out.write_all(text.as_bytes())?;
     Ok(())
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress_bar(args: &EvaluateArgs) -> ProgressBar {
-    if args.quiet || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(u64::from(args.draws) + 1);
-    let style = ProgressStyle::with_template("{bar:28} {percent}% of {len} draws, {eta} left");
-    bar.set_style(style.expect("the template is valid"));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

@@ -4,23 +4,23 @@ use std::io::Write;
 
 use super::args::TableFormat;
 use super::machine;
-use super::progress::Clock;
+use super::progress::Spinner;
 use super::task_args::FitArgs;
-use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::history::fit::FitSettings;
 use cbwk_gpu::report::own_data::{fit_page, fit_tables};
 use cbwk_gpu::results::write_whole;
+use cbwk_gpu::shop::TaskFolder;
 
 /// Runs the command.
 pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
     machine::set_threads(args.threads)?;
     let folder = TaskFolder::open(&args.folder)?;
-    let clock = Clock::start(false, "fitting");
+    let spinner = Spinner::start(false, "fitting");
     let fitted = folder.fit(FitSettings {
         keep_thin: args.keep_thin,
         pooled_below: args.pooled_below,
     })?;
-    drop(clock);
+    drop(spinner);
     folder.write_fit(&fitted)?;
     let page = fit_page(&folder.name(), &fitted.file);
     write_whole(&folder.place("fit.html"), page.as_bytes())?;

@@ -5,11 +5,11 @@ use std::io::Write;
 use super::args::Format;
 use super::progress;
 use super::task_args::{ImportArgs, OfferChoice};
-use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::history::{
     BudgetSource, Import, ImportError, ImportSpec, OfferKind, OpeningHours, StepSource,
 };
+use cbwk_gpu::shop::TaskFolder;
 
 /// Runs the command.
 pub fn import(args: &ImportArgs) -> anyhow::Result<()> {
@@ -17,10 +17,10 @@ pub fn import(args: &ImportArgs) -> anyhow::Result<()> {
         return journal(args);
     }
     let folder = needed("--out", args.out.as_ref())?;
-    let clock = progress::Clock::start(false, "reading");
+    let spinner = progress::Spinner::start(false, "reading");
     let import = Import::survey(&args.raw, &spec(args)?).map_err(explain)?;
     let summary = TaskFolder::create(folder, import, args.force).map_err(explain)?;
-    drop(clock);
+    drop(spinner);
     let mut out = std::io::stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?,
@@ -60,10 +60,8 @@ fn journal(args: &ImportArgs) -> anyhow::Result<()> {
 
 /// An option that a CSV file needs and a journal does not.
 fn needed<'a, T>(option: &str, value: Option<&'a T>) -> Result<&'a T, InputError> {
-    value.ok_or_else(|| InputError::Option {
-        option: option.into(),
-        message: "found nothing; accepted: a value, which a CSV file needs".into(),
-    })
+    let message = "found nothing; accepted: a value, which a CSV file needs";
+    value.ok_or_else(|| InputError::option(option, message))
 }
 
 fn spec(args: &ImportArgs) -> Result<ImportSpec, InputError> {
@@ -108,7 +106,7 @@ fn spec(args: &ImportArgs) -> Result<ImportSpec, InputError> {
     })
 }
 
-/// Wrong rows are wrong input, and there is an option for them.
+/// Names the option for wrong rows.
 fn explain(error: ImportError) -> anyhow::Error {
     match error {
         ImportError::WrongRows { first, rows } => {
@@ -121,12 +119,7 @@ fn explain(error: ImportError) -> anyhow::Error {
                     file,
                     line,
                     message,
-                } => InputError::At {
-                    file,
-                    line,
-                    message: format!("{message} ({hint})"),
-                }
-                .into(),
+                } => InputError::at(&file, line, format!("{message} ({hint})")).into(),
                 other => other.into(),
             }
         }

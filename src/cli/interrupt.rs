@@ -1,4 +1,4 @@
-//! Ctrl-C and polite requests to end: they set a flag, the study finishes its step, says what is kept, and ends.
+//! SIGINT and SIGTERM set a flag; the study finishes its step, saves its state and ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,17 +13,17 @@ use thiserror::Error;
 /// and a batch system signals a script together with its child.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// How soon the first is noticed.
+/// How often the flag is read.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Knows whether the process was asked to end.
+/// The flag.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     signal: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
-    /// Listens from now on. The second request ends the process at once.
+    /// Starts to listen. A second request ends the process at once.
     pub fn listen() -> std::io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(AtomicBool::new(false));
@@ -52,22 +52,22 @@ impl Interrupt {
     }
 }
 
-/// A study that was asked to end, and what is kept of it.
+/// A study that was stopped by a signal.
 #[derive(Debug, Error)]
-#[error("stopped by {}: {kept}{}; go on with: {resume}", name(*.signal), .besides.as_deref().unwrap_or(""))]
+#[error("stopped by {}: {kept}{}; resume with: {resume}", name(*.signal), .besides.as_deref().unwrap_or(""))]
 pub struct Interrupted {
     /// The signal.
     pub signal: u8,
-    /// What is kept, and where.
+    /// The saved state and its folder.
     pub kept: String,
-    /// What is kept of other studies of the same command.
+    /// Other finished studies of the same command.
     pub besides: Option<String>,
-    /// The command that goes on.
+    /// The command that resumes.
     pub resume: String,
 }
 
 impl Interrupted {
-    /// The exit code that shells give for the signal.
+    /// The exit code of the signal in shells.
     pub fn exit_code(&self) -> u8 {
         128 + self.signal
     }

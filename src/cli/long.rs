@@ -2,65 +2,51 @@
 
 use std::io::Write;
 
+use clap::ValueEnum;
+
 use super::args::{Format, TableFormat};
 use super::long_args::{MergeArgs, SlurmArgs, StatusArgs, VerifyArgs};
 use super::machine_args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
-use super::run::{explain, results_folder};
+use super::runner::{explain, results_folder};
+use super::show::{Shown, print, show};
 use super::slurm::SlurmArray;
 use super::{machine, resources};
 use cbwk_gpu::config::{Document, StudyFile, Sweep};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::experiment::Shard;
 use cbwk_gpu::files::safe_name;
-use cbwk_gpu::report;
-use cbwk_gpu::runs::{self, MadeWith, PolicyStatus, RunsError, ShardState, Shards, Status};
+use cbwk_gpu::runs::{self, MadeWith, PolicyStatus, ShardState, Shards, Status};
 
 /// Runs `merge`.
 pub fn merge(args: &MergeArgs) -> anyhow::Result<()> {
     machine::set_threads(args.threads)?;
-    let shards = Shards::collect(&args.folder).map_err(plainly)?;
+    let shards = Shards::collect(&args.folder).map_err(explain)?;
     let out = args.out.as_deref().unwrap_or(&args.folder);
     let folder = results_folder(Some(out), args.force, "")?;
     let merged = shards.merge_into(&folder, resources::peak_memory);
-    let merged = merged.map_err(|error| explain(error, &folder))?;
-    let mut out = std::io::stdout().lock();
-    let place = folder.path().display();
+    let merged = merged.map_err(explain)?;
     let runs: Vec<_> = merged.results.iter().map(|r| r.run.clone()).collect();
-    let style = args.format.style();
-    let table = match (&merged.sweep, args.format) {
-        (None, TableFormat::Json) => return Ok(out.write_all(runs[0].text().as_bytes())?),
-        (Some(_), TableFormat::Json) => {
-            let runs: Vec<String> = runs.iter().map(cbwk_gpu::results::Run::text).collect();
-            return Ok(writeln!(out, "[{}]", runs.join(","))?);
-        }
-        (None, _) => report::table::study(&merged.results[0], style),
-        (Some(sweep), _) => report::overview::table(sweep, &runs, style),
+    let shown = match &merged.sweep {
+        None => Shown::Study(&merged.results[0]),
+        Some(sweep) => Shown::Sweep(sweep, &runs),
     };
-    write!(
-        out,
-        "{table}{}",
-        style.prose(&format!("\nresults in {place}"))
-    )?;
-    Ok(())
+    let last = format!("results in {}", folder.path().display());
+    show(shown, args.format, &last)
 }
 
 /// Runs `status`.
 pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
-    let all = runs::status(&args.folder).map_err(plainly)?;
+    let all = runs::status(&args.folder).map_err(explain)?;
     let mut out = std::io::stdout().lock();
     if args.format == Format::Json {
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(());
     }
     for status in &all {
-        let name = if status.folder.is_empty() {
-            "."
-        } else {
-            &status.folder
-        };
+        let name = folder_name(&status.folder);
         writeln!(out, "{name}: {}", in_words(status))?;
     }
-    // What was merged from shards is counted with them.
+    // Shards are not counted a second time in the folder that they were merged into.
     let cut = all.iter().any(of_shard);
     let counted = || all.iter().filter(|status| !cut || of_shard(status));
     let counts = |of: fn(&PolicyStatus) -> usize| -> usize {
@@ -77,6 +63,13 @@ pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
     };
     writeln!(out, "{finished} of {total} replications finished{missing}")?;
     Ok(())
+}
+
+fn folder_name(folder: &str) -> &str {
+    match folder {
+        "" => ".",
+        name => name,
+    }
 }
 
 fn of_shard(status: &Status) -> bool {
@@ -107,17 +100,13 @@ fn in_words(status: &Status) -> String {
 /// Runs `verify`.
 pub fn verify(args: &VerifyArgs) -> anyhow::Result<()> {
     machine::set_threads(args.threads)?;
-    let made = runs::made_with(&args.folder).map_err(plainly)?;
+    let made = runs::made_with(&args.folder).map_err(explain)?;
     let mut backend = machine::backend(&asked(&made, args))?;
     let verified = runs::verify(&args.folder, backend.as_mut());
-    let verified = verified.map_err(plainly)?;
+    let verified = verified.map_err(explain)?;
     let mut out = std::io::stdout().lock();
     for one in &verified {
-        let name = if one.folder.is_empty() {
-            "."
-        } else {
-            &one.folder
-        };
+        let name = folder_name(&one.folder);
         writeln!(out, "{name}: {}", one.checks.join("; "))?;
     }
     writeln!(out, "verified")?;
@@ -126,23 +115,14 @@ pub fn verify(args: &VerifyArgs) -> anyhow::Result<()> {
 
 /// The options that a folder was made with.
 fn asked(made: &MadeWith, args: &VerifyArgs) -> MachineArgs {
+    let backend = BackendChoice::from_str(&made.backend, false);
+    let precision = Precision::from_str(&made.precision, false);
+    let strategy = StrategyChoice::from_str(&made.strategy, false);
     MachineArgs {
-        backend: match made.backend.as_str() {
-            "gpu" => BackendChoice::Gpu,
-            "auto" => BackendChoice::Auto,
-            _ => BackendChoice::Cpu,
-        },
+        backend: backend.unwrap_or(BackendChoice::Cpu),
         adapter: None,
-        precision: Some(match made.precision.as_str() {
-            "f32" => Precision::F32,
-            _ => Precision::F64,
-        }),
-        strategy: match made.strategy.as_str() {
-            "dense" => StrategyChoice::Dense,
-            "auction-envelope" => StrategyChoice::AuctionEnvelope,
-            "shared-envelope" => StrategyChoice::SharedEnvelope,
-            _ => StrategyChoice::Auto,
-        },
+        precision: Some(precision.unwrap_or(Precision::F64)),
+        strategy: strategy.unwrap_or(StrategyChoice::Auto),
         threads: args.threads,
         quiet: false,
         format: TableFormat::Table,
@@ -154,14 +134,11 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<()> {
     let document = Document::read(&args.study)?;
     let (name, replications) = most_replications(&document)?;
     if args.shards as usize > replications {
-        return Err(InputError::Option {
-            option: "--shards".into(),
-            message: format!(
-                "found {}; accepted: at most {replications}, the replications of the study",
-                args.shards
-            ),
-        }
-        .into());
+        let message = format!(
+            "found {}; accepted: at most {replications}, the replications of the study",
+            args.shards
+        );
+        return Err(InputError::option("--shards", message).into());
     }
     let default = || format!("results/{}", safe_name(&name));
     let out = args
@@ -178,13 +155,10 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<()> {
         cpus: args.cpus as usize,
         memory: args.memory.clone(),
     };
-    std::io::stdout()
-        .lock()
-        .write_all(array.script().as_bytes())?;
-    Ok(())
+    print(&array.script())
 }
 
-/// The name of a study that is whole, and its replications; of a sweep, those of the point with the most.
+/// The name of a study and its replications; for a sweep, the most replications of a point.
 fn most_replications(document: &Document) -> Result<(String, usize), InputError> {
     let first = StudyFile::from_document(document)?.study;
     let Some(Sweep { points, .. }) = document.sweep()? else {
@@ -196,14 +170,4 @@ fn most_replications(document: &Document) -> Result<(String, usize), InputError>
         most = most.max(study.replications);
     }
     Ok((first.name, most))
-}
-
-/// An error without a folder that is written to.
-fn plainly(error: RunsError) -> anyhow::Error {
-    match error {
-        RunsError::Input(error) => error.into(),
-        RunsError::Output(error) => error.into(),
-        RunsError::Run(cbwk_gpu::experiment::RunError::Backend(error)) => error.into(),
-        RunsError::Run(error) => error.into(),
-    }
 }

@@ -67,7 +67,7 @@ pub struct SlurmArgs {
     /// Folder for shards and results, on a disk that all nodes share. Default: results/NAME.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Time limit of a task, as Slurm takes it; a task that reaches it is queued again and goes on.
+    /// Time limit of a task, as Slurm takes it; a task that reaches it is queued again and resumes.
     #[arg(long, value_name = "T", default_value = "04:00:00", value_parser = slurm_word)]
     pub time: String,
     /// Cores of a task.

@@ -1,4 +1,4 @@
-//! Options that say how to compute, and the notes that go to standard error.
+//! Backend and threads from options, notes to standard error, and the study to open.
 
 use std::path::{Path, PathBuf};
 
@@ -12,31 +12,25 @@ use cbwk_gpu::dp::{self, Backend, BackendError, ContextSample};
 use cbwk_gpu::error::{InputError, printable};
 use cbwk_gpu::task::Task;
 
-/// The backend asked for, ready to solve.
+/// Opens the requested backend.
 pub fn backend(args: &MachineArgs) -> anyhow::Result<Box<dyn Backend>> {
     let f64 = args.precision == Some(Precision::F64);
     let forced = args.strategy != StrategyChoice::Auto;
     let on_cpu = args.backend == BackendChoice::Cpu || forced;
     if let (Some(adapter), true) = (&args.adapter, on_cpu) {
-        let cause = if forced {
-            "--strategy"
-        } else {
-            "--backend cpu"
+        let cause = match forced {
+            true => "--strategy",
+            false => "--backend cpu",
         };
-        return Err(InputError::Option {
-            option: "--adapter".into(),
-            message: format!(
-                "found `{adapter}` with {cause}; accepted: with --backend auto or gpu"
-            ),
-        }
-        .into());
+        let message =
+            format!("found `{adapter}` with {cause}; accepted: with --backend auto or gpu");
+        return Err(InputError::option("--adapter", message).into());
     }
     match args.backend {
-        BackendChoice::Gpu if forced => Err(InputError::Option {
-            option: "--strategy".into(),
-            message: "strategies are the CPU's; found --backend gpu, accepted: auto, cpu".into(),
+        BackendChoice::Gpu if forced => {
+            let message = "strategies are the CPU's; found --backend gpu, accepted: auto, cpu";
+            Err(InputError::option("--strategy", message).into())
         }
-        .into()),
         BackendChoice::Gpu => Ok(gpu(args, f64)?),
         BackendChoice::Auto if !forced => Ok(auto(args, f64)),
         BackendChoice::Auto | BackendChoice::Cpu => Ok(Box::new(cpu(args))),
@@ -52,7 +46,7 @@ pub fn strategy(args: &MachineArgs) -> Option<Strategy> {
     }
 }
 
-/// Refuses a strategy that samples of the instance's rows will not have the structure for.
+/// Refuses a strategy that does not suit samples of the task.
 pub fn check_strategy(args: &MachineArgs, task: &Task) -> Result<(), BackendError> {
     match strategy(args) {
         Some(strategy) if !strategy.suits(&ContextSample::new(task, false)) => {
@@ -89,7 +83,7 @@ fn auto(args: &MachineArgs, _f64: bool) -> Box<dyn Backend> {
     without_adapter(args)
 }
 
-/// The CPU, with a word where an adapter was asked for.
+/// The CPU, with a warning if an adapter was requested.
 fn without_adapter(args: &MachineArgs) -> Box<dyn Backend> {
     if let Some(adapter) = &args.adapter {
         let text = format!("--adapter {adapter}: found no real GPU; continuing on the CPU");
@@ -98,7 +92,7 @@ fn without_adapter(args: &MachineArgs) -> Box<dyn Backend> {
     Box::new(cpu(args))
 }
 
-/// A real GPU beside the CPU, where there is one; software adapters never.
+/// A hardware GPU beside the CPU, if there is one; never a software adapter.
 #[cfg(feature = "gpu")]
 fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     if !hardware_may_exist() {
@@ -117,8 +111,8 @@ fn auto(args: &MachineArgs, f64: bool) -> Box<dyn Backend> {
     }
 }
 
-/// Without XDG_RUNTIME_DIR some drivers complain on standard error, though nothing is shown on a screen. The program then
-/// starts itself again with a folder in its place, before anything is written.
+/// Without XDG_RUNTIME_DIR some drivers complain on standard error. The program then starts itself again with it set, before
+/// anything is written.
 #[cfg(feature = "gpu")]
 pub fn quiet_drivers() {
     #[cfg(unix)]
@@ -132,24 +126,23 @@ pub fn quiet_drivers() {
             let mut again = std::process::Command::new(program);
             again.args(std::env::args_os().skip(1));
             again.env("XDG_RUNTIME_DIR", std::env::temp_dir());
-            // Only returns where it fails, and then the complaint is all that happens.
+            // Returns only if it fails; then the complaint stays.
             let _ = again.exec();
         }
     }
 }
 
 fn warning(quiet: bool, text: &str) {
+    message(quiet, "warning", text);
+}
+
+fn message(quiet: bool, word: &str, text: &str) {
     if !quiet {
-        super::say(&format!("{} {}", colour::word("warning"), printable(text)));
+        super::say(&format!("{} {}", colour::word(word), printable(text)));
     }
 }
 
-/// Starts the worker threads; returns their number.
-pub fn start_threads(args: &MachineArgs) -> anyhow::Result<usize> {
-    set_threads(args.threads)
-}
-
-/// Starts this many worker threads, by default one per core, or as many as the scheduler of a cluster has given the task.
+/// Starts the worker threads and returns their number; by default one per core, or SLURM_CPUS_PER_TASK.
 pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
     let given = || std::env::var("SLURM_CPUS_PER_TASK").ok()?.parse().ok();
     let given = threads.map(usize::from).or_else(given);
@@ -160,11 +153,9 @@ pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
     Ok(rayon::current_num_threads())
 }
 
-/// A note to the user, unless it is unwanted.
-pub fn note(args: &MachineArgs, text: &str) {
-    if !args.quiet {
-        super::say(&format!("{} {}", colour::word("note"), printable(text)));
-    }
+/// Prints a note.
+pub fn note(quiet: bool, text: &str) {
+    message(quiet, "note", text);
 }
 
 /// The study file, a preset, or by default paper-auction.
@@ -178,13 +169,11 @@ pub fn open_study(file: Option<&Path>, preset_name: Option<&str>) -> Result<Docu
     Document::parse(&label, found.text)
 }
 
-/// The error of a preset that is not there.
+/// The error of an unknown preset.
 pub fn no_preset(option: &str, name: &str) -> InputError {
     let hint = nearest_preset(name).map_or("`cbwk-gpu presets` lists them".into(), |near| {
         format!("nearest: `{near}`")
     });
-    InputError::Option {
-        option: option.into(),
-        message: format!("found `{name}`; accepted: the name of a preset ({hint})"),
-    }
+    let message = format!("found `{name}`; accepted: the name of a preset ({hint})");
+    InputError::option(option, message)
 }

@@ -1,4 +1,4 @@
-//! The command line: arguments become a checked study, the study runs, errors become exit codes.
+//! The command line: arguments, output and exit codes.
 
 mod args;
 mod calibrate;
@@ -19,15 +19,16 @@ mod progress;
 mod report;
 mod reproduce;
 mod resources;
-mod run;
+mod runner;
 mod sample_sizes;
 mod serve;
 mod serve_args;
 mod shell;
+mod show;
 mod simulate;
 mod slurm;
 mod solve;
-mod sweep;
+mod studies;
 mod task_args;
 mod terminal;
 
@@ -42,15 +43,15 @@ use cbwk_gpu::report::style::folded;
 use interrupt::Interrupted;
 use long_args::ClusterCommand;
 
-/// Parses the command line, runs it, and says how it went: 0 done, 1 failed, 2 wrong usage or input, 3 the asked
-/// backend cannot run here.
+/// Parses and runs the command line. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 the requested backend cannot
+/// run here.
 pub fn main() -> ExitCode {
     let asked = colour::asked();
     let matches = Cli::command().color(asked).try_get_matches();
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
-            // Without a command the help is the answer, though not the one of a command that was done.
+            // A missing command prints the help, with the exit code of wrong usage.
             let helps =
                 error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if helps {
@@ -64,7 +65,7 @@ pub fn main() -> ExitCode {
                 say(&format!("{} {line}", colour::word("error")));
                 return ExitCode::from(2);
             }
-            // Help and version are answers, not errors; a closed pipe is nobody's fault.
+            // Help and version are not errors, nor is a closed pipe.
             return match error.print() {
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => ExitCode::FAILURE,
                 _ => ExitCode::SUCCESS,
@@ -109,7 +110,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
     }
 }
 
-/// A usage error without the usage: `--help` has that.
+/// A usage error on one line, without the usage.
 fn one_line(text: &str) -> String {
     let message = text.split("\n\nUsage:").next().unwrap_or(text);
     let message = message
@@ -122,7 +123,7 @@ fn one_line(text: &str) -> String {
     parts.collect::<Vec<_>>().join("; ")
 }
 
-/// Whoever read our output has gone, wherever in the chain that stands.
+/// Whether the cause is a closed pipe on standard output.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
     error.chain().any(|cause| match cause.downcast_ref() {
@@ -134,7 +135,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Lines on standard error, broken at spaces on a terminal, as far as it goes: there may be nobody, or no space left.
+/// Prints to standard error, wrapped to the width of a terminal. Errors are ignored.
 fn say(text: &str) {
     let width = terminal::width_of_errors();
     for line in text.lines() {

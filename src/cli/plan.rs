@@ -3,20 +3,20 @@
 use std::io::Write;
 
 use super::machine;
-use super::progress::Clock;
+use super::progress::Spinner;
 use super::task_args::PlanArgs;
-use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::dp::cpu::Cpu;
 use cbwk_gpu::error::{InputError, printable};
 use cbwk_gpu::history::plan::{OfferPlan, PlanError, PlanKind, PlanView, plan_csv, segments};
 use cbwk_gpu::report::own_data::plan_page;
 use cbwk_gpu::results::write_whole;
+use cbwk_gpu::shop::TaskFolder;
 use cbwk_gpu::statistics::evenly_spaced;
 
-/// Segments that are shown where nothing else is asked for.
+/// Default number of segments.
 const SEGMENTS: usize = 60;
 
-/// Rows of a plan that are written where nothing else is asked for.
+/// Default limit of the rows of a plan.
 const ROWS: usize = 500_000;
 
 /// Runs the command.
@@ -28,7 +28,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
         true => PlanKind::Optimistic,
         false => PlanKind::Estimates,
     };
-    let clock = Clock::start(false, "planning");
+    let spinner = Spinner::start(false, "planning");
     let plan = OfferPlan::make(
         &folder.file,
         &fitted,
@@ -37,10 +37,9 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
         &mut Cpu::default(),
     );
     let plan = plan.map_err(|error| match error {
-        PlanError::Invalid(invalid) => anyhow::Error::from(InputError::Option {
-            option: "--budget".into(),
-            message: invalid.to_string(),
-        }),
+        PlanError::Invalid(invalid) => {
+            anyhow::Error::from(InputError::option("--budget", invalid.to_string()))
+        }
         PlanError::Backend(error) => error.into(),
     })?;
     let (horizon, budget) = (plan.task.horizon(), plan.task.budget_max());
@@ -53,7 +52,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
     let page = place.with_extension("html");
     write_whole(&page, plan_page(&folder.name(), &view).as_bytes())?;
 
-    drop(clock);
+    drop(spinner);
     let mut out = std::io::stdout().lock();
     let typical = &segments[segments.len() / 2];
     let columns = folder.file.encoding.columns.iter().zip(&typical.values);

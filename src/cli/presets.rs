@@ -31,7 +31,7 @@ fn list() -> anyhow::Result<()> {
         let study = Study::from_document(&machine::open_study(None, Some(preset.name))?)?;
         let mut oracles: Vec<String> = Vec::new();
         for (oracle, _) in study.oracles() {
-            // Two settings of one oracle are called by their policies too.
+            // The name of one of several settings ends with its policy.
             let kind = oracle.split(" of ").next().unwrap_or_default();
             if oracles.iter().all(|known| known != kind) {
                 oracles.push(kind.into());
@@ -50,11 +50,7 @@ fn log(args: &PresetsArgs, study: &Study) -> anyhow::Result<()> {
     let task = study.world.task();
     if task.application().table_types().is_some() {
         let message = "found a preset whose rewards are a table; accepted: prices, wages or bids";
-        return Err(InputError::Option {
-            option: "--log".into(),
-            message: message.into(),
-        }
-        .into());
+        return Err(InputError::option("--log", message).into());
     }
     let mut out = csv::Writer::from_writer(std::io::stdout().lock());
     let unnamed = || {

@@ -1,20 +1,25 @@
-//! Progress on a terminal, nothing elsewhere: bars where there is something to count, a clock where there is not.
+//! Progress on a terminal: bars for work that can be counted, a spinner for other work.
 
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Nobody needs to be told about less than this.
+use super::interrupt::Interrupt;
+use super::machine;
+use cbwk_gpu::runs::Progress;
+
+/// A spinner appears after this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 fn is_wanted(quiet: bool) -> bool {
     !quiet && std::io::stderr().is_terminal()
 }
 
-/// A bar over so many `things`.
+/// A bar over `total` things.
 pub fn bar(quiet: bool, total: u64, things: &str) -> ProgressBar {
     let template = format!("{{bar:28}} {{percent}}% of {{len}} {things}, {{eta}} left");
     styled(quiet, ProgressBar::new(total), &template)
@@ -30,14 +35,14 @@ fn styled(quiet: bool, bar: ProgressBar, template: &str) -> ProgressBar {
     bar
 }
 
-/// A clock that shows up when work takes longer than two seconds, until it is dropped.
-pub struct Clock {
+/// Appears when work takes longer than two seconds, until it is dropped.
+pub struct Spinner {
     bar: ProgressBar,
     over: Arc<AtomicBool>,
 }
 
-impl Clock {
-    /// Starts to count; `what` is being done.
+impl Spinner {
+    /// Starts; `what` is being done.
     pub fn start(quiet: bool, what: &str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
@@ -58,47 +63,61 @@ impl Clock {
     }
 }
 
-impl Drop for Clock {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         self.bar.finish_and_clear();
     }
 }
 
-/// The progress of a study, whose policies run one after another and cost very different amounts of time.
+/// The progress bar of a study, whose policies run one after another at very different costs.
 pub struct StudyProgress {
     bar: ProgressBar,
+    quiet: bool,
     left: TimeLeft,
+    interrupt: Interrupt,
 }
 
 impl StudyProgress {
-    /// Of so many policies with so many episodes each, over all replications.
-    pub fn new(quiet: bool, policies: usize, episodes: u64) -> Self {
+    /// For this many policies with this many episodes each, over all replications.
+    pub fn new(quiet: bool, policies: usize, episodes: u64, interrupt: Interrupt) -> Self {
         let total = policies as u64 * episodes;
         let template = "{bar:28} {percent}% of {len} episodes, {msg}";
         Self {
             bar: styled(quiet, ProgressBar::new(total), template),
+            quiet,
             left: TimeLeft::new(policies, episodes),
+            interrupt,
         }
     }
 
-    /// So many more episodes are played.
-    pub fn advance(&mut self, episodes: u64) {
-        self.bar.inc(episodes);
-        self.left.advance(episodes, Instant::now());
-        if let Some(left) = self.left.estimate() {
-            self.bar
-                .set_message(format!("about {} left", in_words(left)));
-        }
-    }
-
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// What is left by the measured cost of each policy; one that has not started is taken to cost what the others did.
+impl Progress for StudyProgress {
+    fn episode(&mut self, replications: usize) -> ControlFlow<()> {
+        let episodes = replications as u64;
+        self.bar.inc(episodes);
+        self.left.advance(episodes, Instant::now());
+        if let Some(left) = self.left.estimate() {
+            let message = format!("about {} left", in_words(left));
+            self.bar.set_message(message);
+        }
+        match self.interrupt.signal() {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        machine::note(self.quiet, text);
+    }
+}
+
+/// Estimates the time left by the measured cost of each policy; one that has not started is expected to cost the mean.
 struct TimeLeft {
     episodes: u64,
     policies: usize,
@@ -134,10 +153,9 @@ impl TimeLeft {
         }
         let current = (self.done / self.episodes) as usize;
         let within = self.done % self.episodes;
-        let rest = if within == 0 {
-            0
-        } else {
-            self.episodes - within
+        let rest = match within {
+            0 => 0,
+            within => self.episodes - within,
         };
         let own = self.spent.get(current).map_or(0.0, Duration::as_secs_f64);
         let own = own / within.max(1) as f64 * rest as f64;
@@ -148,7 +166,7 @@ impl TimeLeft {
     }
 }
 
-/// A time that is only about right.
+/// An approximate time.
 fn in_words(time: Duration) -> String {
     match time.as_secs() {
         s @ 0..60 => format!("{} s", s + 1),
@@ -162,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_left_follows_the_policy_at_work() {
+    fn the_time_left_follows_the_current_policy() {
         let mut left = TimeLeft::new(3, 100);
         let start = left.last;
         assert_eq!(left.estimate(), None);

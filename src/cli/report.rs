@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
-use super::progress::Clock;
+use super::progress::Spinner;
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::report::html::{Report, SweepReport};
 use cbwk_gpu::results::{Results, write_whole};
@@ -15,14 +15,11 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<()> {
         let real = std::fs::canonicalize(folder).ok();
         let same = |other: &PathBuf| real.is_some() && std::fs::canonicalize(other).ok() == real;
         if args.folders[..i].iter().any(same) {
-            return Err(InputError::Option {
-                option: folder.display().to_string(),
-                message: "the same folder twice; accepted: each results folder once".into(),
-            }
-            .into());
+            let message = "the same folder twice; accepted: each results folder once";
+            return Err(InputError::option(&folder.display().to_string(), message).into());
         }
     }
-    let clock = Clock::start(false, "reading and drawing");
+    let spinner = Spinner::start(false, "reading and drawing");
     let report = read(args)?;
     let page = page_path(args)?;
     if let Some(folder) = page
@@ -49,14 +46,14 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<()> {
         Page::Sweep(report) => report.page(&beside),
     };
     write_whole(&page, text.as_bytes())?;
-    drop(clock);
+    drop(spinner);
     let mut out = std::io::stdout().lock();
     writeln!(out, "report in {}", page.display())?;
     writeln!(out, "pictures beside it: {}", names(&beside))?;
     Ok(())
 }
 
-/// What a page is about.
+/// The content of a page.
 enum Page {
     Runs(Report),
     Sweep(SweepReport),
@@ -73,17 +70,15 @@ fn read(args: &ReportArgs) -> Result<Page, InputError> {
     Ok(Page::Runs(Report::new(runs.collect::<Result<_, _>>()?)))
 }
 
-/// Where the page goes: `--out` if it names an HTML file, `report.html` in `--out` or in the folder reported on; in
-/// the folder `report` where several are compared.
+/// The path of the page: `--out` if it names an HTML file, else `report.html` in `--out`, in the folder of the results, or in
+/// the folder `report` for several.
 fn page_path(args: &ReportArgs) -> Result<PathBuf, InputError> {
     let folder = match &args.out {
         Some(out) if is_html(out) && !out.is_dir() => return Ok(out.clone()),
         Some(out) if is_another_file(out) => {
             let out = out.display();
-            return Err(InputError::Option {
-                option: "--out".into(),
-                message: format!("found {out}; accepted: FILE.html, or a folder (`{out}/`)"),
-            });
+            let message = format!("found {out}; accepted: FILE.html, or a folder (`{out}/`)");
+            return Err(InputError::option("--out", message));
         }
         Some(out) => out.clone(),
         None if args.folders.len() == 1 => args.folders[0].clone(),
@@ -92,7 +87,7 @@ fn page_path(args: &ReportArgs) -> Result<PathBuf, InputError> {
     Ok(folder.join("report.html"))
 }
 
-/// Whether a path that is not there looks like a file of another kind: an ending with a letter in it.
+/// Whether a path that does not exist looks like a file of another kind: its ending has a letter.
 fn is_another_file(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_string_lossy();
     let as_typed = path.as_os_str().to_string_lossy();

@@ -1,4 +1,4 @@
-//! What the machine has: studies that cannot fit are refused before they start, with the numbers.
+//! Memory and disk: studies that do not fit are refused before they start.
 
 use std::path::Path;
 
@@ -21,8 +21,7 @@ pub struct TooLittle {
     accepted: &'static str,
 }
 
-/// Refuses studies that run one after another into a folder, where one needs more memory than there is or all of them
-/// more disk.
+/// Refuses studies if one needs more memory, or all together more disk space, than is free.
 pub fn check_studies<'s>(
     studies: impl Iterator<Item = &'s Study> + Clone,
     folder: &Path,
@@ -46,7 +45,7 @@ pub fn check_studies<'s>(
     }
 }
 
-/// Refuses what needs more memory than there is.
+/// Refuses a study that needs more memory than is free.
 pub fn check_memory(name: &str, needed: u64, accepted: &'static str) -> Result<(), TooLittle> {
     match free_memory() {
         Some(free) if needed > free => Err(TooLittle {
@@ -60,8 +59,7 @@ pub fn check_memory(name: &str, needed: u64, accepted: &'static str) -> Result<(
     }
 }
 
-/// Bytes of memory that a process can still get, where the system tells: what the machine has, or what the process's
-/// control group may have.
+/// Free memory in bytes, if the system reports it: of the machine, or the limit of the process's control group.
 fn free_memory() -> Option<u64> {
     let machine = field_of("/proc/meminfo", "MemAvailable:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -76,12 +74,12 @@ fn free_memory() -> Option<u64> {
     Some(groups.filter_map(limit).fold(machine, u64::min))
 }
 
-/// The largest resident size of this process so far, where the system tells.
+/// The peak resident memory of this process, if the system reports it.
 pub fn peak_memory() -> Option<u64> {
     field_of("/proc/self/status", "VmHWM:")
 }
 
-/// A field of a file of the system that counts in kB.
+/// A field in kB of a file under /proc.
 fn field_of(file: &str, field: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
@@ -89,14 +87,14 @@ fn field_of(file: &str, field: &str) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Bytes free on the disk of a folder, or of the first folder above it that is there.
+/// Free bytes on the disk of a folder, or of its nearest existing parent.
 fn free_space(folder: &Path) -> Option<u64> {
     let folder = std::path::absolute(folder).ok()?;
     let mut above = folder.ancestors();
     above.find_map(|path| fs4::available_space(path).ok())
 }
 
-/// Bytes in a unit that people read.
+/// A size in KiB, MiB or GiB.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_048_576 => format!("{} KiB", bytes >> 10),

@@ -15,7 +15,7 @@ use cbwk_gpu::results::{EstimationRow, csv_text, write_whole};
 use cbwk_gpu::task::ContextRows;
 use cbwk_gpu::world::Optimum;
 
-/// Runs the study; `law` stands for the law where it is continuous.
+/// Runs the study; `law` has sampled rows of a continuous law.
 pub fn study(
     args: &SolveArgs,
     name: &str,

@@ -8,16 +8,15 @@ use std::time::Duration;
 use super::interrupt::Interrupt;
 use super::machine;
 use super::serve_args::{ServeArgs, SyncChoice};
-use cbwk_gpu::config::TaskFolder;
-use cbwk_gpu::error::printable;
 use cbwk_gpu::learner::live::{
     Engine, Job, Live, LiveSettings, Refusal, Reply, Request, RequestQueue,
 };
+use cbwk_gpu::shop::TaskFolder;
 
-/// Bytes that a line of a request may have.
+/// Most bytes of a request.
 const LINE_LIMIT: u64 = 1 << 16;
 
-/// Requests that may wait.
+/// Length of the request queue.
 const WAITING: usize = 1024;
 
 /// Runs the command.
@@ -36,7 +35,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     }
     let (live, notes) = folder.live(settings)?;
     for text in notes {
-        note(&text);
+        machine::note(false, &text);
     }
     match args.listen {
         None => lines(live),
@@ -44,15 +43,10 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "notes go to standard error")]
-fn note(text: &str) {
-    eprintln!("note: {}", printable(text));
-}
-
-/// The ends of both queues that the reader of standard input needs; taken away, it can do no more.
+/// Both queues as the reader of standard input uses them; taking them away stops it.
 type Ends = Arc<Mutex<Option<(RequestQueue, SyncSender<Reply>)>>>;
 
-/// JSON lines on standard input and output, until the input ends or the process is asked to.
+/// JSON lines on standard input and output, until the input ends or a signal comes.
 fn lines(live: Live) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen()?;
     let engine = Engine::start(live, WAITING);
@@ -98,7 +92,7 @@ fn read_requests(ends: &Ends) {
         let Some((queue, answers)) = ends else {
             return;
         };
-        // A refusal waits for its turn, as a question whose answer nobody wants.
+        // A refusal keeps its place in the order of answers: it is sent with a state request.
         let (request, refusal) = match request {
             Ok(request) => (request, None),
             Err(refusal) => (Request::State, Some(refusal)),
@@ -179,16 +173,15 @@ mod http {
     use cbwk_gpu::report::live::live_page;
     use cbwk_gpu::serve::Service;
 
-    /// Without a token only this machine may ask.
+    /// Without a token, only loopback addresses are allowed.
     pub fn check_address(address: SocketAddr, token: bool) -> anyhow::Result<()> {
         if address.ip().is_loopback() || token {
             return Ok(());
         }
-        Err(InputError::Option {
-            option: "--listen".into(),
-            message: format!("found {address}; accepted: an address of this machine such as 127.0.0.1:7878, or any with --token-file"),
-        }
-        .into())
+        let message = format!(
+            "found {address}; accepted: an address of this machine such as 127.0.0.1:7878, or any with --token-file"
+        );
+        Err(InputError::option("--listen", message).into())
     }
 
     /// The token: the file's first line.
@@ -197,14 +190,9 @@ mod http {
         let token = text.split(|b| *b == b'\n').next().unwrap_or_default();
         let token = token.trim_ascii().to_vec();
         if token.len() < 16 {
-            return Err(InputError::File {
-                file: file.to_path_buf(),
-                message: format!(
-                    "found a token of {} bytes; accepted: 16 or more",
-                    token.len()
-                ),
-            }
-            .into());
+            let length = token.len();
+            let message = format!("found a token of {length} bytes; accepted: 16 or more");
+            return Err(InputError::in_file(file, message).into());
         }
         Ok(token)
     }
@@ -218,9 +206,9 @@ mod http {
         let interrupt = Interrupt::listen()?;
         let engine = Engine::start(live, WAITING);
         let service = Service::bind(address, engine.queue(), token, live_page(name));
-        let service = service.map_err(|error| InputError::Option {
-            option: "--listen".into(),
-            message: format!("found {address}; it cannot be listened on ({error})"),
+        let service = service.map_err(|error| {
+            let message = format!("found {address}; it cannot be listened on ({error})");
+            InputError::option("--listen", message)
         })?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "listening on http://{}", service.address())?;

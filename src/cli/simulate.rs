@@ -1,111 +1,95 @@
-//! `cbwk-gpu simulate`.
+//! `cbwk-gpu simulate`: a study, or all points of a sweep.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use super::args::{SimulateArgs, TableFormat};
-use super::run::{Machine, results_folder, run_study, seconds, shard};
-use super::sweep::{self, Points};
-use super::{machine, resources};
-use cbwk_gpu::config::{Document, StudyFile, Sweep};
+use super::args::SimulateArgs;
+use super::machine;
+use super::runner::{StudyRunner, results_folder, shard};
+use super::show::{Shown, place_and_time, print, show};
+use super::studies::Studies;
+use cbwk_gpu::config::Document;
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::experiment::Shard;
 use cbwk_gpu::report;
 use cbwk_gpu::results::{ResultsFolder, SweepIndex};
-use cbwk_gpu::runs::Data;
+use cbwk_gpu::runs;
 
-/// Runs the command.
+/// Runs the command: open, check, run, show.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let start = Instant::now();
     let shard = shard(args.durable.shard.as_deref())?;
-    if let Some(begun) = sweep_under_way(args, shard)? {
-        return sweep::simulate_all(args, &begun, shard);
-    }
-    let mut document = open_study(args, shard)?;
-    apply_overrides(args, &mut document);
-    if let Some(sweep) = document.sweep()? {
-        refuse_swept(args, &sweep)?;
-        return sweep::simulate_all(args, &Points::of_sweep(&sweep)?, shard);
-    }
-    let file = StudyFile::from_document(&document)?;
-    machine::check_strategy(&args.machine, file.study.world.task())?;
-    let threads = machine::start_threads(&args.machine)?;
-    let mut backend = machine::backend(&args.machine)?;
-    let out = args.out.as_deref().unwrap_or(Path::new("results"));
-    resources::check_studies(std::iter::once(&file.study), out)?;
-    let data = Data::read(std::iter::once(&file))?;
-    let folder = study_folder(args, shard, &file.study.name)?;
-    write_data(&data, &file, &folder)?;
-    drop(data);
-    let machine = Machine::new(&args.machine, threads)?;
+    let studies = open(args, shard)?;
+    let files = &studies.files;
+    let checked = files.iter().map(|file| &file.study);
+    let mut runner = StudyRunner::start(&args.machine, checked, args.out.as_deref())?;
+    let overwrite = args.force || args.durable.resume;
+    let folder = || study_folder(args, shard, &files[0].study.name);
+    let (folder, folders) = studies.prepare(folder, overwrite)?;
     let out = args.out.as_deref().unwrap_or(folder.path());
-    let machine = machine.durable(&args.durable, shard, out);
-    let finished = run_study(&file, &folder, backend.as_mut(), &machine)?;
-    let mut out = std::io::stdout().lock();
-    let (place, time) = (folder.path().display(), seconds(start.elapsed()));
-    match (finished, args.machine.format) {
-        (None, _) => writeln!(out, "finished in {place} ({time})")?,
-        (Some(finished), TableFormat::Json) => {
-            out.write_all(finished.results.run.text().as_bytes())?;
-        }
-        (Some(finished), format) => {
-            let style = format.style();
-            let table = report::table::study(&finished.results, style);
-            let end = style.prose(&format!("\nresults in {place} ({time})"));
-            write!(out, "{table}{end}")?;
-        }
+    runner.durable(&args.durable, shard, out);
+    if let Ok(begun) = runs::made_with(folder.path()) {
+        runner.options.command = begun.command;
     }
-    Ok(())
+    let (mut runs, mut last) = (Vec::new(), None);
+    for (number, (file, inner)) in files.iter().zip(&folders).enumerate() {
+        studies.announce(number, args.machine.quiet);
+        let others = || studies.finished(number, folder.path());
+        last = runner.run(file, inner, others)?;
+        runs.extend(last.as_ref().map(|results| results.run.clone()));
+    }
+    let place = place_and_time(folder.path(), start.elapsed());
+    let shown = match (&studies.index, &last) {
+        (_, None) => return print(&format!("finished in {place}\n")),
+        (None, Some(results)) => Shown::Study(results),
+        (Some(index), Some(_)) => {
+            report::overview::write(index, &runs, &folder)?;
+            Shown::Sweep(index, &runs)
+        }
+    };
+    show(shown, args.machine.format, &format!("results in {place}"))
 }
 
-/// Whether what is gone on with is what the folder holds.
-fn goes_on_alone(args: &SimulateArgs) -> bool {
+/// The requested study or sweep; with `--resume` alone, the one in the folder.
+fn open(args: &SimulateArgs, shard: Option<Shard>) -> Result<Studies, InputError> {
+    let change = |document: &mut Document| apply_overrides(args, document);
+    let mut document = if resumes_folder(args) {
+        let folder = out_folder(args, shard).unwrap_or_default();
+        if let Some(index) = SweepIndex::read(&folder)? {
+            return Studies::of_folder(&folder, index, change);
+        }
+        let file = folder.join("study.toml");
+        if !file.is_file() {
+            let folder = folder.display();
+            let message = format!(
+                "found no study in {folder}; accepted: the folder of a run, or its study file as well"
+            );
+            return Err(InputError::option("--resume", message));
+        }
+        Document::read(&file)?
+    } else {
+        machine::open_study(args.study.as_deref(), args.preset.as_deref())?
+    };
+    change(&mut document);
+    let studies = Studies::of_document(&document)?;
+    let keys = studies.index.as_ref().map_or(&[][..], |index| &index.keys);
+    refuse_swept(args, keys)?;
+    Ok(studies)
+}
+
+/// Whether to resume the stored study.
+fn resumes_folder(args: &SimulateArgs) -> bool {
     args.durable.resume && args.study.is_none() && args.preset.is_none()
 }
 
-/// The points of the sweep that is gone on with, where it is one and nothing else is asked for.
-fn sweep_under_way(
-    args: &SimulateArgs,
-    shard: Option<Shard>,
-) -> Result<Option<Points>, InputError> {
-    let folder = out_folder(args, shard).filter(|_| goes_on_alone(args));
-    let Some(folder) = folder else {
-        return Ok(None);
-    };
-    let index = SweepIndex::read(&folder)?;
-    index
-        .map(|index| Points::of_folder(&folder, index, |document| apply_overrides(args, document)))
-        .transpose()
-}
-
-/// The study asked for; with none, the one that is gone on with.
-fn open_study(args: &SimulateArgs, shard: Option<Shard>) -> Result<Document, InputError> {
-    if goes_on_alone(args) {
-        let folder = out_folder(args, shard).unwrap_or_default();
-        let file = folder.join("study.toml");
-        if !file.is_file() {
-            return Err(InputError::Option {
-                option: "--resume".into(),
-                message: format!(
-                    "found no study in {}; accepted: the folder of a run, or its study file as well",
-                    folder.display()
-                ),
-            });
-        }
-        return Document::read(&file);
-    }
-    machine::open_study(args.study.as_deref(), args.preset.as_deref())
-}
-
-/// Where the study or the shard goes, where that is said.
+/// The requested folder of the study or the shard.
 fn out_folder(args: &SimulateArgs, shard: Option<Shard>) -> Option<PathBuf> {
     let out = args.out.as_ref()?;
     Some(shard.map_or(out.clone(), |shard| out.join(shard.folder())))
 }
 
-/// The folder of the study or the shard, ready to start in or to go on in.
-pub fn study_folder(
+/// Prepares the folder of the study or the shard, to start or to resume.
+fn study_folder(
     args: &SimulateArgs,
     shard: Option<Shard>,
     name: &str,
@@ -117,39 +101,24 @@ pub fn study_folder(
     }
 }
 
-/// Writes the study and its data, unless a run that is gone on with has them; `study.toml` comes last.
-pub fn write_data(
-    data: &Data,
-    file: &StudyFile,
-    folder: &ResultsFolder,
-) -> Result<(), OutputError> {
-    match folder.path().join("study.toml").is_file() {
-        true => Ok(()),
-        false => data.write(file, folder),
-    }
-}
-
-/// An option and a sweep of the same key cannot both be meant.
-fn refuse_swept(args: &SimulateArgs, sweep: &Sweep) -> Result<(), InputError> {
+/// Refuses an option for a key that is swept.
+fn refuse_swept(args: &SimulateArgs, keys: &[String]) -> Result<(), InputError> {
     let options = [
-        ("--episodes", "study.episodes", args.episodes.is_some()),
-        ("--horizon", "study.horizon", args.horizon.is_some()),
-        (
-            "--replications",
-            "study.replications",
-            args.replications.is_some(),
-        ),
-        ("--seed", "study.seed", args.seed.is_some()),
-        ("--delta", "study.delta", args.delta.is_some()),
-        ("--budget", "budget", args.budget.is_some()),
+        ("episodes", args.episodes.is_some()),
+        ("horizon", args.horizon.is_some()),
+        ("replications", args.replications.is_some()),
+        ("seed", args.seed.is_some()),
+        ("delta", args.delta.is_some()),
+        ("budget", args.budget.is_some()),
     ];
-    for (option, key, given) in options {
-        let swept = sweep.keys.iter().find(|swept| swept.starts_with(key));
-        if let (Some(swept), true) = (swept, given) {
-            return Err(InputError::Option {
-                option: option.into(),
-                message: format!("found with a sweep of `{swept}`; accepted: one of them"),
-            });
+    for (name, _) in options.iter().filter(|(_, given)| *given) {
+        let key = match *name {
+            "budget" => "budget".to_string(),
+            name => format!("study.{name}"),
+        };
+        if let Some(swept) = keys.iter().find(|swept| swept.starts_with(&key)) {
+            let message = format!("found with a sweep of `{swept}`; accepted: one of them");
+            return Err(InputError::option(&format!("--{name}"), message));
         }
     }
     Ok(())
@@ -170,14 +139,13 @@ fn apply_overrides(args: &SimulateArgs, document: &mut Document) {
     if let Some(delta) = args.delta {
         document.set_number("study", "delta", delta, "--delta");
     }
-    if args.expected {
-        document.set_flag("study", "expected", true, "--expected");
+    for (key, given) in [("expected", args.expected), ("trace", args.trace)] {
+        if given {
+            document.set_flag("study", key, true, &format!("--{key}"));
+        }
     }
     if let Some(format) = &args.episodes_format {
         document.set_text("study", "episodes_format", format, "--episodes-format");
-    }
-    if args.trace {
-        document.set_flag("study", "trace", true, "--trace");
     }
     if let Some(budget) = args.budget {
         document.set_constant_budget(budget, "--budget");

@@ -1,9 +1,9 @@
-//! A study as a Slurm job array: a script whose tasks run shards, resume after time limits, requeues and lost nodes, and are
-//! followed by the merge.
+//! A study as a Slurm job array: a script whose tasks run shards and resume after time limits, requeues and lost nodes; the
+//! merge follows.
 
-use super::run::shell_word;
+use super::runner::shell_word;
 
-/// What a script is made for.
+/// The parameters of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlurmArray {
     /// Name of the study.
@@ -64,8 +64,8 @@ study={study}
 out={out}
 program=${{CBWK_GPU:-cbwk-gpu}}
 
-# The task that comes first asks for the merge, which runs when all tasks have ended in whatever way, and names what is missing.
-# Where it cannot be asked for, the next task tries.
+# The first task submits the merge, which runs when all tasks have ended and names what is missing. If submitting fails, the
+# next task tries.
 asked=$out/.merge-$SLURM_ARRAY_JOB_ID
 mkdir -p "$out"
 if mkdir "$asked" 2>/dev/null; then

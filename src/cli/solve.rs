@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{SolveArgs, TableFormat};
-use super::progress::Clock;
+use super::progress::Spinner;
 use super::{machine, resources, sample_sizes};
 use cbwk_gpu::config::Instance;
 use cbwk_gpu::experiment::{Purpose, Streams, optimum_memory};
@@ -42,20 +42,20 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
             )
         }
     };
-    machine::start_threads(&args.machine)?;
+    machine::set_threads(args.machine.threads)?;
     let mut backend = machine::backend(&args.machine)?;
     for note in world.notes() {
-        machine::note(&args.machine, note);
+        machine::note(args.machine.quiet, note);
     }
     if !args.sample_sizes.is_empty() {
         return sample_sizes::study(args, &name, &instance, rows, backend.as_mut());
     }
-    let clock = Clock::start(args.machine.quiet, "solving");
+    let spinner = Spinner::start(args.machine.quiet, "solving");
     let optimum = match rows {
         Some(rows) => Optimum::from_rows(world, rows, backend.as_mut())?,
         None => Optimum::exact(world, backend.as_mut())?.context("the law is finite")?,
     };
-    drop(clock);
+    drop(spinner);
     if let Some(path) = &args.out {
         write_whole(path, &csv_text(value_rows(&optimum.table)))?;
     }

@@ -1,8 +1,8 @@
-//! How much room there is on the screen.
+//! The width of the terminal.
 
 use terminal_size::{Height, Width, terminal_size_of};
 
-/// Columns of the terminal that standard output is; without end where it is a file or a pipe.
+/// Columns of the terminal at standard output; unlimited for a file or a pipe.
 pub fn width() -> usize {
     columns(terminal_size_of(std::io::stdout()))
 }

@@ -1,5 +1,5 @@
-//! The data files of a study: wherever they were, a results folder has copies of its own, and its study names those with
-//! their checksums, so that the folder can travel.
+//! The data files of a study. A results folder has copies of them, and its study names the copies with their checksums,
+//! so that the folder can be moved.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::error::InputError;
 use crate::files::{safe_name, sha256};
 
-/// What is put behind a key that names a file, for the key of the file's checksum.
+/// The key of a file's checksum is the key of the file with this suffix.
 const CHECKSUM: &str = "_sha256";
 
 /// The folder of the copies, beside the study.
@@ -18,39 +18,34 @@ const FOLDER: &str = "data";
 /// A data file and its copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFile {
-    /// Where the file is.
+    /// Path of the file.
     pub source: PathBuf,
-    /// What the copy is called, from the folder of the study.
+    /// Name of the copy, relative to the folder of the study.
     pub name: String,
     checksum: String,
 }
 
 /// The key of a file's checksum.
-pub(super) fn checksum_key(key: &str) -> &'static str {
-    match key {
-        "path" => "path_sha256",
-        "initial_file" => "initial_file_sha256",
-        "initial_log" => "initial_log_sha256",
-        _ => unreachable!("no key of a data file: {key}"),
-    }
+pub(super) fn checksum_key(key: &str) -> String {
+    format!("{key}{CHECKSUM}")
 }
 
 impl DataFile {
-    /// The content, if it still is what the study was checked with.
+    /// The content; an error if it has changed since the study was checked.
     pub fn read(&self) -> Result<Vec<u8>, InputError> {
         let bytes = std::fs::read(&self.source);
         let bytes = bytes.map_err(|error| InputError::unreadable(&self.source, &error))?;
-        if sha256(&bytes) == self.checksum {
-            return Ok(bytes);
+        match sha256(&bytes) == self.checksum {
+            true => Ok(bytes),
+            false => {
+                let message = "the file changed while it was being read";
+                Err(InputError::in_file(&self.source, message))
+            }
         }
-        Err(InputError::File {
-            file: self.source.clone(),
-            message: "found another content than a moment ago; accepted: a file at rest".into(),
-        })
     }
 }
 
-/// Makes a resolved study name the copies of its data files, which come back: a key with a checksum beside it is a file.
+/// Makes a resolved study name the copies of its data files, and returns the files. A key with a checksum is a file.
 pub(super) fn relocate(study: &mut Table) -> Vec<DataFile> {
     let mut files = Vec::new();
     relocate_in(study, &mut files, &mut HashMap::new());
@@ -82,7 +77,7 @@ fn relocate_in(table: &mut Table, files: &mut Vec<DataFile>, taken: &mut HashMap
     }
 }
 
-/// The name of a file's copy; equal files share one, others of the same name get numbers.
+/// The name of a file's copy. Equal files share one; different files of the same name get numbers.
 fn copy_of(
     source: &Path,
     checksum: &str,

@@ -1,10 +1,11 @@
-//! A study file as a tree of values that remember where they came from: a line of the file, or a command-line option.
+//! A study file as a tree of values with their origins: a line of the file, or a command-line option.
 
 use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{InputError, Invalid};
+use crate::files::read_text;
 
 /// A parsed study file, possibly changed by options.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ impl Node {
     /// The value as a user wrote it, on one line.
     pub fn describe(&self) -> String {
         match self {
-            // What looks like a number but is none.
+            // A number in quotes.
             Self::Text(text) if text.parse::<f64>().is_ok() => format!("the text `{text}`"),
             Self::Text(text) => format!("`{text}`"),
             Self::Whole(x) => x.to_string(),
@@ -55,22 +56,94 @@ impl Node {
     }
 }
 
+impl Item {
+    fn of_option(node: Node, option: &str) -> Self {
+        Self {
+            node,
+            origin: Origin::Option(option.into()),
+        }
+    }
+
+    /// The entries of a table; empty for other values.
+    pub fn entries(&self) -> &[(String, Self)] {
+        match &self.node {
+            Node::Table(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The elements of a list; empty for other values.
+    pub fn elements(&self) -> &[Self] {
+        match &self.node {
+            Node::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// An entry of a table.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let found = self.entries().iter().find(|(name, _)| name == key);
+        found.map(|(_, item)| item)
+    }
+
+    /// The text at a key of a table.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match &self.get(key)?.node {
+            Node::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        let Node::Table(entries) = &mut self.node else {
+            return None;
+        };
+        let found = entries.iter_mut().find(|(name, _)| name == key);
+        found.map(|(_, item)| item)
+    }
+
+    /// Replaces or adds an entry of a table.
+    pub fn put(&mut self, key: &str, item: Self) {
+        if let Some(slot) = self.get_mut(key) {
+            *slot = item;
+        } else if let Node::Table(entries) = &mut self.node {
+            entries.push((key.into(), item));
+        }
+    }
+
+    /// Removes an entry of a table.
+    pub fn take(&mut self, key: &str) -> Option<Self> {
+        let place = self.entries().iter().position(|(name, _)| name == key)?;
+        match &mut self.node {
+            Node::Table(entries) => Some(entries.remove(place).1),
+            _ => None,
+        }
+    }
+}
+
+/// The parts of a path such as `policies[1].oracle.gamma`.
+pub(super) fn segments(path: &str) -> impl Iterator<Item = &str> {
+    let parts = path.split(['.', '[']);
+    parts.map(|part| part.trim_end_matches(']'))
+}
+
+/// The error of a TOML text that cannot be parsed.
+pub(crate) fn toml_error(file: &Path, text: &str, error: &toml::de::Error) -> InputError {
+    let start = error.span().map_or(0, |span| span.start);
+    let message = error.message().lines().collect::<Vec<_>>().join(", ");
+    InputError::at_byte(file, text, start, message)
+}
+
 impl Document {
     /// Reads and parses a file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let text =
-            crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
-        Self::parse(file, &text)
+        Self::parse(file, &read_text(file)?)
     }
 
-    /// Parses a text; `file` is what messages call it and what relative paths start from.
+    /// Parses a text; `file` names it in messages, and relative paths start from its folder.
     pub fn parse(file: &Path, text: &str) -> Result<Self, InputError> {
         let line_of = |byte: usize| text[..byte.min(text.len())].matches('\n').count() + 1;
-        let table = DeTable::parse(text).map_err(|error| InputError::At {
-            file: file.to_path_buf(),
-            line: error.span().map_or(1, |span| line_of(span.start)),
-            message: error.message().lines().collect::<Vec<_>>().join(", "),
-        })?;
+        let table = DeTable::parse(text).map_err(|error| toml_error(file, text, &error))?;
         Ok(Self {
             file: file.to_path_buf(),
             root: Item {
@@ -80,24 +153,22 @@ impl Document {
         })
     }
 
-    /// A study stated as values instead of a text, such as a dictionary of another language: messages name the field and
-    /// `name`, paths start from the working folder.
+    /// A study given as values, such as a dictionary of another language. Messages name the field and `name`; paths start
+    /// from the working folder.
     pub fn from_table(name: &str, table: &toml::Table) -> Self {
+        let origin = Origin::Option(name.into());
         Self {
             file: PathBuf::from(name),
-            root: stated(
-                &toml::Value::Table(table.clone()),
-                &Origin::Option(name.into()),
-            ),
+            root: item_of_value(&toml::Value::Table(table.clone()), &origin),
         }
     }
 
-    /// What messages call the file.
+    /// The file's name in messages.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// What the study is called unless it says so itself: the file's name without its ending.
+    /// The default name of the study: the file's name without its ending.
     pub fn name(&self) -> String {
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy());
         let stem = stem.as_deref().unwrap_or("study");
@@ -113,17 +184,18 @@ impl Document {
         &mut self.root
     }
 
+    /// The items of `[[policies]]`.
+    pub(super) fn policies(&self) -> &[Item] {
+        self.root.get("policies").map_or(&[], Item::elements)
+    }
+
     /// Sets `section.key` to a list of numbers given by an option.
     pub fn set_numbers(&mut self, section: &str, key: &str, values: &[f64], option: &str) {
-        let item = |x: &f64| Item {
-            node: if x.fract() == 0.0 {
-                Node::Whole(*x as i64)
-            } else {
-                Node::Number(*x)
-            },
-            origin: Origin::Option(option.into()),
+        let number = |x: &f64| match x.fract() == 0.0 {
+            true => Item::of_option(Node::Whole(*x as i64), option),
+            false => Item::of_option(Node::Number(*x), option),
         };
-        let list = Node::List(values.iter().map(item).collect());
+        let list = Node::List(values.iter().map(number).collect());
         self.set(section, key, list, option);
     }
 
@@ -149,124 +221,61 @@ impl Document {
     }
 
     fn set(&mut self, section: &str, key: &str, node: Node, option: &str) {
-        let item = Item {
-            node,
-            origin: Origin::Option(option.into()),
-        };
-        let entry = self.section_mut(section);
-        match entry.iter_mut().find(|(name, _)| name == key) {
-            Some((_, slot)) => *slot = item,
-            None => entry.push((key.into(), item)),
+        let known = self.root.get(section);
+        if !known.is_some_and(|item| matches!(item.node, Node::Table(_))) {
+            let node = Node::Table(Vec::new());
+            // Other keys that the section needs are missing from the file.
+            let origin = known.map_or(Origin::Line(1), |item| item.origin.clone());
+            self.root.put(section, Item { node, origin });
         }
+        let section = self.root.get_mut(section).expect("it was just put there");
+        section.put(key, Item::of_option(node, option));
     }
 
     /// Replaces the budget section by a constant budget.
     pub fn set_constant_budget(&mut self, value: u32, option: &str) {
-        self.section_mut("budget").clear();
-        self.set("budget", "kind", Node::Text("constant".into()), option);
-        self.set("budget", "value", Node::Whole(value.into()), option);
+        if let Some(budget) = self.root.get_mut("budget") {
+            budget.node = Node::Table(Vec::new());
+        }
+        self.set_text("budget", "kind", "constant", option);
+        self.set_whole("budget", "value", value.into(), option);
     }
 
-    /// Keeps the policies with these kinds or names, in this order; those the file does not have are added with their
-    /// defaults.
+    /// Keeps the policies with these kinds or names, in this order; those that the file lacks are added with their defaults.
     pub fn choose_policies(&mut self, asked: &[String], option: &str) {
-        let Node::Table(root) = &mut self.root.node else {
-            return;
-        };
-        let known = match root.iter().position(|(name, _)| name == "policies") {
-            Some(i) => root.remove(i).1,
-            None => Item {
-                node: Node::List(Vec::new()),
-                origin: Origin::Option(option.into()),
-            },
-        };
-        let Node::List(known) = known.node else {
-            return;
-        };
-        let text_of = |item: &Item, key: &str| match &item.node {
-            Node::Table(entries) => entries.iter().find_map(|(name, value)| match &value.node {
-                Node::Text(text) if name == key => Some(text.clone()),
-                _ => None,
-            }),
-            _ => None,
-        };
         let mut chosen: Vec<Item> = Vec::new();
-        let mut asked_before: Vec<&String> = Vec::new();
-        for want in asked {
-            if asked_before.contains(&want) {
+        for (place, want) in asked.iter().enumerate() {
+            if asked[..place].contains(want) {
                 continue;
             }
-            asked_before.push(want);
-            let matches = |item: &&Item| {
-                ["kind", "name"]
-                    .iter()
-                    .any(|key| text_of(item, key).as_ref() == Some(want))
+            let is_wanted = |item: &&Item| {
+                let names = ["kind", "name"].map(|key| item.text(key));
+                names.contains(&Some(want))
             };
             let before = chosen.len();
-            chosen.extend(known.iter().filter(matches).cloned());
+            chosen.extend(self.policies().iter().filter(is_wanted).cloned());
             if chosen.len() == before {
-                let origin = Origin::Option(option.into());
-                let kind = Item {
-                    node: Node::Text(want.clone()),
-                    origin: origin.clone(),
-                };
-                chosen.push(Item {
-                    node: Node::Table(vec![("kind".into(), kind)]),
-                    origin,
-                });
+                let kind = Item::of_option(Node::Text(want.clone()), option);
+                let table = Node::Table(vec![("kind".into(), kind)]);
+                chosen.push(Item::of_option(table, option));
             }
         }
-        let list = Item {
-            node: Node::List(chosen),
-            origin: Origin::Option(option.into()),
-        };
-        root.push(("policies".into(), list));
+        let list = Item::of_option(Node::List(chosen), option);
+        self.root.put("policies", list);
     }
 
     /// Adds a policy to those of the study.
     pub fn add_policy(&mut self, policy: &toml::Table, option: &str) {
         let origin = Origin::Option(option.into());
-        let item = stated(&toml::Value::Table(policy.clone()), &origin);
-        let Node::Table(root) = &mut self.root.node else {
-            return;
-        };
-        let known = root.iter_mut().find(|(name, _)| name == "policies");
-        match known.map(|(_, known)| &mut known.node) {
+        let item = item_of_value(&toml::Value::Table(policy.clone()), &origin);
+        match self.root.get_mut("policies").map(|known| &mut known.node) {
             Some(Node::List(known)) => known.push(item),
-            // What is no list is refused where the study is read.
+            // Reading the study refuses it.
             Some(_) => {}
             None => {
-                let node = Node::List(vec![item]);
-                root.push(("policies".into(), Item { node, origin }));
+                let list = Item::of_option(Node::List(vec![item]), option);
+                self.root.put("policies", list);
             }
-        }
-    }
-
-    fn section_mut(&mut self, section: &str) -> &mut Vec<(String, Item)> {
-        let Node::Table(root) = &mut self.root.node else {
-            unreachable!("the root of a study file is a table")
-        };
-        let place = match root.iter().position(|(name, _)| name == section) {
-            Some(place) => place,
-            None => {
-                root.push((
-                    section.into(),
-                    Item {
-                        node: Node::Table(Vec::new()),
-                        // What else is missing from it is missing from the file.
-                        origin: Origin::Line(1),
-                    },
-                ));
-                root.len() - 1
-            }
-        };
-        let item = &mut root[place].1;
-        if !matches!(item.node, Node::Table(_)) {
-            item.node = Node::Table(Vec::new());
-        }
-        match &mut item.node {
-            Node::Table(entries) => entries,
-            _ => unreachable!("just made a table"),
         }
     }
 
@@ -275,37 +284,27 @@ impl Document {
         self.error_at(self.origin_of(&invalid.field), invalid.to_string())
     }
 
+    /// The error of a value.
+    pub(super) fn wrong(&self, item: &Item, field: &str, accepted: &str) -> InputError {
+        let found = item.node.describe();
+        let message = format!("{field}: found {found}; accepted: {accepted}");
+        self.error_at(&item.origin, message)
+    }
+
     pub(super) fn error_at(&self, origin: &Origin, message: String) -> InputError {
         match origin {
-            Origin::Line(line) => InputError::At {
-                file: self.file.clone(),
-                line: *line,
-                message,
-            },
-            Origin::Option(option) => InputError::Option {
-                option: option.clone(),
-                message,
-            },
+            Origin::Line(line) => InputError::at(&self.file, *line, message),
+            Origin::Option(option) => InputError::option(option, message),
         }
     }
 
-    /// The origin of the deepest item on a path such as `policies[1].oracle.gamma` that is in the tree.
+    /// The origin of the deepest item on a path that is in the tree.
     fn origin_of(&self, path: &str) -> &Origin {
         let mut item = &self.root;
-        let segments = path.split(['.', '[']).map(|s| s.trim_end_matches(']'));
-        for segment in segments {
-            let next = match &item.node {
-                Node::Table(entries) => entries
-                    .iter()
-                    .find(|(name, _)| name == segment)
-                    .map(|(_, item)| item),
-                Node::List(items) => segment
-                    .parse::<usize>()
-                    .ok()
-                    .and_then(|i| items.get(i.checked_sub(1)?)),
-                _ => None,
-            };
-            match next {
+        for segment in segments(path) {
+            let place = segment.parse().ok().and_then(|n: usize| n.checked_sub(1));
+            let element = place.and_then(|place| item.elements().get(place));
+            match item.get(segment).or(element) {
                 Some(next) => item = next,
                 None => break,
             }
@@ -314,7 +313,7 @@ impl Document {
     }
 }
 
-fn stated(value: &toml::Value, origin: &Origin) -> Item {
+fn item_of_value(value: &toml::Value, origin: &Origin) -> Item {
     use toml::Value;
     let node = match value {
         Value::String(text) => Node::Text(text.clone()),
@@ -322,11 +321,11 @@ fn stated(value: &toml::Value, origin: &Origin) -> Item {
         Value::Float(number) => Node::Number(*number),
         Value::Boolean(flag) => Node::Flag(*flag),
         Value::Datetime(date) => Node::Date(date.to_string()),
-        Value::Array(items) => Node::List(items.iter().map(|x| stated(x, origin)).collect()),
+        Value::Array(items) => Node::List(items.iter().map(|x| item_of_value(x, origin)).collect()),
         Value::Table(table) => {
             let entries = table
                 .iter()
-                .map(|(key, x)| (key.clone(), stated(x, origin)));
+                .map(|(key, x)| (key.clone(), item_of_value(x, origin)));
             Node::Table(entries.collect())
         }
     };

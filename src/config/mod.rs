@@ -1,36 +1,34 @@
-//! Study files: TOML becomes a checked study; the presets that come with the program, and sweeps.
+//! Study files: TOML becomes a checked study. Presets and sweeps.
 
 mod data_files;
 mod document;
-mod fitted_study;
-mod live;
-mod live_learning;
 mod paper;
 mod presets;
-mod read;
+pub(crate) mod read;
 mod section;
 mod sweep;
-mod task_folder;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{InputError, Invalid};
 use crate::results::EpisodesFormat;
-use crate::task::{ContextRows, Task};
+use crate::task::{ContextRows, HORIZON_LIMIT, Task};
 use crate::world::World;
 use read::context_rows::FeatureNames;
-use section::Section;
+
+pub(crate) use document::toml_error;
+pub(crate) use read::initial_log_of;
+pub(crate) use section::Section;
 
 pub use crate::experiment::{NamedPolicy, Study};
 pub use data_files::DataFile;
 pub use document::Document;
-pub use live::{JOURNAL_FILE, LEARNER_FILE, ServeError};
-pub use live_learning::LiveLearning;
-pub use paper::{COMPARED, IMPROVED, Panel};
+pub use paper::{COMPARED, PaperPanel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint};
-pub use task_folder::{LOG_FILE, MODEL_FILE, TASK_FILE, TaskFolder};
+
+type Read<T> = Result<T, InputError>;
 
 /// The most episodes or replications a study may have.
 const COUNT_LIMIT: u64 = 100_000_000;
@@ -40,9 +38,9 @@ const COUNT_LIMIT: u64 = 100_000_000;
 pub struct StudyFile {
     /// What to run.
     pub study: Study,
-    /// How the lines of episodes are written.
+    /// The format of the episodes file.
     pub episodes_format: EpisodesFormat,
-    /// The file with every default filled in and the names of the data's copies; it reproduces the run.
+    /// The study with all defaults and the names of the data's copies; it reproduces the run.
     resolved: toml::Table,
     data: Vec<DataFile>,
 }
@@ -63,18 +61,18 @@ struct Settings {
 }
 
 impl StudyFile {
-    /// Reads and checks a whole study. A sweep is left aside: [`Document::sweep`] has its points.
-    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+    /// Reads and checks a whole study without its sweep; [`Document::sweep`] has the points of that.
+    pub fn from_document(document: &Document) -> Read<Self> {
         Self::read(document, None)
     }
 
-    /// The study of a sweep's point, checked with all its policies and left with those that the point is for. They keep
-    /// the random streams that they have in the whole study.
-    pub fn of_point(point: &SweepPoint) -> Result<Self, InputError> {
+    /// The study of a point of a sweep. It is checked with all policies and keeps those of the point, with their random
+    /// streams in the whole study.
+    pub fn of_point(point: &SweepPoint) -> Read<Self> {
         Self::read(&point.document, Some(&point.policies))
     }
 
-    fn read(document: &Document, only: Option<&[usize]>) -> Result<Self, InputError> {
+    fn read(document: &Document, only: Option<&[usize]>) -> Read<Self> {
         let mut root = Section::root(document);
         let settings = settings(&mut root)?;
         let mut names = FeatureNames::default();
@@ -117,12 +115,12 @@ impl StudyFile {
         })
     }
 
-    /// The files that the study reads, and what the resolved study calls them.
+    /// The data files of the study.
     pub fn data(&self) -> &[DataFile] {
         &self.data
     }
 
-    /// Comments on parameters of oracles that nobody set and that follow from the study.
+    /// Comments on parameters of oracles that are not set but follow from the study.
     fn derived(&self) -> impl Iterator<Item = String> {
         let Study {
             world, episodes, ..
@@ -143,11 +141,11 @@ impl StudyFile {
         })
     }
 
-    /// The first key in which this study differs from another: its path, what it is here, and what it is there.
-    pub fn difference(&self, other: &Self) -> Option<(String, String, String)> {
-        let here = toml::Value::Table(self.resolved.clone());
-        let there = toml::Value::Table(other.resolved.clone());
-        difference(String::new(), Some(&here), Some(&there))
+    /// The first key in which this study differs from an accepted one.
+    pub(crate) fn difference(&self, accepted: &Self) -> Option<Invalid> {
+        let found = toml::Value::Table(self.resolved.clone());
+        let accepted = toml::Value::Table(accepted.resolved.clone());
+        difference(String::new(), Some(&found), Some(&accepted))
     }
 
     /// The resolved study as a file.
@@ -161,11 +159,11 @@ impl StudyFile {
 /// The first place in which two values differ.
 fn difference(
     path: String,
-    here: Option<&toml::Value>,
-    there: Option<&toml::Value>,
-) -> Option<(String, String, String)> {
+    found: Option<&toml::Value>,
+    accepted: Option<&toml::Value>,
+) -> Option<Invalid> {
     use toml::Value::{Array, Table};
-    match (here, there) {
+    match (found, accepted) {
         (Some(Table(a)), Some(Table(b))) => {
             let others = b.keys().filter(|key| !a.contains_key(*key));
             let mut keys = a.keys().chain(others);
@@ -184,27 +182,26 @@ fn difference(
                 difference(path, a.get(i), b.get(i))
             })
         }
-        (Some(a), Some(b)) if a == b => None,
-        (None, None) => None,
+        (a, b) if a == b => None,
         (a, b) => {
             let shown = |value: Option<&toml::Value>| match value {
                 Some(Table(_)) => "a table".to_string(),
                 Some(value) => value.to_string(),
                 None => "nothing".into(),
             };
-            Some((path, shown(a), shown(b)))
+            Some(Invalid::new(path, shown(a), shown(b)))
         }
     }
 }
 
 impl Study {
     /// The study of a document, as [`StudyFile::from_document`] reads it.
-    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+    pub fn from_document(document: &Document) -> Read<Self> {
         StudyFile::from_document(document).map(|file| file.study)
     }
 }
 
-/// The world of a study file with the settings that an estimate of opt needs.
+/// The world of a study file, with the settings for an estimate of opt.
 #[derive(Debug)]
 pub struct Instance {
     /// The world.
@@ -217,13 +214,13 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Reads and checks only the world of a study file: what concerns learning is ignored.
-    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+    /// Reads and checks the world of a study file; policies and sweep are ignored.
+    pub fn from_document(document: &Document) -> Read<Self> {
         let mut root = Section::root(document);
         let settings = settings(&mut root)?;
         let mut names = FeatureNames::default();
         let spec = read::world(&mut root, settings.horizon, &mut names)?;
-        root.sections("policies")?;
+        root.ignore("policies");
         root.ignore("sweep");
         root.finish()?;
         let world = spec.check().map_err(|invalid| document.locate(&invalid))?;
@@ -236,41 +233,37 @@ impl Instance {
     }
 
     /// Reads context rows from a file and checks that they can be contexts of this world.
-    pub fn read_rows(&self, file: &Path) -> Result<ContextRows, InputError> {
+    pub fn read_rows(&self, file: &Path) -> Read<ContextRows> {
         let horizon = self.world.task().horizon();
         let rows = read::context_rows::read(file, horizon, &mut self.names.clone())?;
-        let checked = self.world.check_rows(&rows);
-        checked.map_err(|invalid| InputError::File {
-            file: file.to_path_buf(),
-            message: invalid.to_string(),
-        })?;
-        Ok(rows)
+        match self.world.check_rows(&rows) {
+            Ok(()) => Ok(rows),
+            Err(invalid) => Err(InputError::in_file(file, invalid.to_string())),
+        }
     }
 }
 
-fn settings(root: &mut Section) -> Result<Settings, InputError> {
-    let mut s = root.section("study")?;
-    let default_name = s.document().name();
-    let settings = Settings {
-        name: s.text_or("name", &default_name)?,
-        horizon: read::horizon(&mut s)?,
-        episodes: s.whole_or("episodes", 1..=COUNT_LIMIT, 200)? as usize,
-        replications: s.whole_or("replications", 1..=COUNT_LIMIT, 50)? as usize,
-        seed: s.whole_or("seed", 0..=i64::MAX as u64, 1)?,
-        delta: s.number_or("delta", 0.1)?,
-        optimum_rows: s.whole_or("optimum_rows", 2..=COUNT_LIMIT, 20_000)? as usize,
-        expected: s.flag_or("expected", false)?,
-        trace: s.flag_or("trace", false)?,
-        episodes_format: EpisodesFormat::of_word(s.word_or(
-            "episodes_format",
-            &EpisodesFormat::WORDS,
-            EpisodesFormat::WORDS[0],
-        )?),
-        reference: s.optional_text("reference")?,
-    };
-    let resolved = s.finish()?;
-    root.resolve("study", resolved);
-    Ok(settings)
+fn settings(root: &mut Section) -> Read<Settings> {
+    root.table("study", |s| {
+        let default_name = s.document().name();
+        Ok(Settings {
+            name: s.text_or("name", &default_name)?,
+            horizon: s.whole("horizon", 1..=HORIZON_LIMIT as u64)? as usize,
+            episodes: s.whole_or("episodes", 1..=COUNT_LIMIT, 200)? as usize,
+            replications: s.whole_or("replications", 1..=COUNT_LIMIT, 50)? as usize,
+            seed: s.whole_or("seed", 0..=i64::MAX as u64, 1)?,
+            delta: s.number_or("delta", 0.1)?,
+            optimum_rows: s.whole_or("optimum_rows", 2..=COUNT_LIMIT, 20_000)? as usize,
+            expected: s.flag_or("expected", false)?,
+            trace: s.flag_or("trace", false)?,
+            episodes_format: EpisodesFormat::of_word(s.word_or(
+                "episodes_format",
+                &EpisodesFormat::WORDS,
+                EpisodesFormat::WORDS[0],
+            )?),
+            reference: s.optional_text("reference")?,
+        })
+    })
 }
 
 fn check_policies(

@@ -7,7 +7,7 @@ use crate::error::InputError;
 
 /// A panel of the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Panel {
+pub enum PaperPanel {
     /// theta uniform on {1, ..., K+1}, bids 1..=K, rho = a/(K+1).
     Auction,
     /// Prices 1..=K under logistic demand.
@@ -17,10 +17,10 @@ pub enum Panel {
 /// The policies that the paper compares, the learner first.
 pub const COMPARED: [&str; 3] = ["mimic-opt-dp", "square-cbwk", "logistic-ucb1"];
 
-/// The learner with tight bounds, which the paper does not have.
-pub const IMPROVED: &str = "tight-opt-dp";
+/// The learner with tight bounds, which is not in the paper.
+const IMPROVED: &str = "tight-opt-dp";
 
-impl Panel {
+impl PaperPanel {
     /// Both, in the order of their presets.
     pub const ALL: [Self; 2] = [Self::Auction, Self::Pricing];
 
@@ -32,7 +32,7 @@ impl Panel {
         }
     }
 
-    /// The preset `paper-auction` or `paper-pricing` with K actions, the paper's three policies and then [`IMPROVED`].
+    /// The preset `paper-auction` or `paper-pricing` with K actions, the paper's three policies and then `tight-opt-dp`.
     pub fn document(self, actions: u32, option: &str) -> Result<Document, InputError> {
         let name = format!("paper-{}", self.name());
         let text = preset(&name).expect("the panels are presets").text;

@@ -10,7 +10,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// The first comment line of the file: what the preset is about.
+    /// The first comment line of the file.
     pub fn title(&self) -> &'static str {
         self.text
             .lines()
@@ -46,7 +46,7 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// The preset name that looks most like the given word.
+/// The preset name that is most similar to a word.
 pub fn nearest_preset(name: &str) -> Option<&'static str> {
     super::section::nearest(name, PRESETS.iter().map(|preset| preset.name))
 }

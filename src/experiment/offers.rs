@@ -59,9 +59,9 @@ impl Offer {
 }
 
 /// Offers over (step, budget), step by step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfferMap {
-    /// Steps shown, 0-based.
+    /// Steps shown, from 1.
     pub steps: Vec<usize>,
     /// Budgets shown, from 1.
     pub budgets: Vec<u32>,
@@ -161,7 +161,7 @@ impl<'a> OfferSurvey<'a> {
         Some(OfferMap {
             optimal,
             learnt: tally.sums.into_iter().map(|sum| sum.over(n)).collect(),
-            steps: self.steps,
+            steps: self.steps.iter().map(|h| h + 1).collect(),
             budgets: self.budgets,
         })
     }

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
+/// Ubuntu Light; its licence is beside it.
+const FONT: &[u8] = include_bytes!("fonts/Ubuntu-Light.ttf");
+
 /// Pixels per unit of the SVG.
 const SCALE: f32 = 2.0;
 
@@ -17,7 +20,7 @@ pub struct Painter {
 impl Default for Painter {
     fn default() -> Self {
         let mut fonts = fontdb::Database::new();
-        fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+        fonts.load_font_data(FONT.to_vec());
         let family = fonts
             .faces()
             .next()

@@ -1,5 +1,5 @@
-//! What runs of this program leave in a folder, by name: what a run that may overwrite them removes first, so that nothing
-//! old stands beside its results. Files that are not ours stay, and so do the folders they are in.
+//! Removes the files of earlier runs from a folder, by name, before a run overwrites it. Other files stay, and so do the
+//! folders that contain them.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use super::record_log::{RECORDS, WAVE};
 use super::sweep_json::SWEEP;
 use crate::error::OutputError;
 
-/// Files besides those of a study: of runs under way, reports, sweeps, `calibrate` and `reproduce`.
+/// Files other than those of a study: of unfinished runs, reports, sweeps, `calibrate` and `reproduce`.
 const OTHERS: [&str; 7] = [
     RECORDS,
     WAVE,
@@ -21,7 +21,7 @@ const OTHERS: [&str; 7] = [
     "verdict.md",
 ];
 
-/// Starts of the names of pictures, each of which is there as SVG and as PNG.
+/// Prefixes of the names of pictures, which are SVG and PNG files.
 const PICTURES: [&str; 11] = [
     "regret.",
     "overview.",
@@ -36,7 +36,7 @@ const PICTURES: [&str; 11] = [
     "report-overview",
 ];
 
-/// Removes our files of a folder, and those of the points or panels within it.
+/// Removes this program's files from a folder, and from its points or panels.
 pub(super) fn clear(folder: &Path) -> Result<(), OutputError> {
     let study = fs::read_to_string(folder.join("study.toml")).unwrap_or_default();
     let remove = || -> io::Result<Vec<std::path::PathBuf>> {
@@ -58,7 +58,7 @@ pub(super) fn clear(folder: &Path) -> Result<(), OutputError> {
     };
     let inner = remove().map_err(|error| OutputError::unwritable(folder, error))?;
     for path in inner {
-        // Nobody may be at work there.
+        // No run may be active there.
         let held = path.join(LOCK).exists().then(|| lock(&path)).transpose()?;
         clear(&path)?;
         if held.is_some() {
@@ -70,7 +70,7 @@ pub(super) fn clear(folder: &Path) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Removes the copies that the study at hand names.
+/// Removes the data files that the study names.
 fn clear_data(folder: &Path, study: &str) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

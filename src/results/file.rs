@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all: written under another name, on disk before they get their own.
+//! Atomic writes: a file is written and synced under another name, then renamed.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use super::ResultsFolder;
 use crate::error::OutputError;
 
-/// A file that is written piece by piece under the name NAME.partial, and gets its name when it is complete.
+/// A file that is written piece by piece as NAME.partial and renamed when it is complete.
 #[derive(Debug)]
-pub struct GrowingFile {
+pub(super) struct PartialFile {
     file: fs::File,
     partial: PathBuf,
     path: PathBuf,
 }
 
-impl GrowingFile {
+impl PartialFile {
     /// Starts an empty file.
     pub fn start(folder: &ResultsFolder, name: &str) -> Result<Self, OutputError> {
         let path = folder.path().join(name);
@@ -28,26 +28,20 @@ impl GrowingFile {
         })
     }
 
-    /// What was written is on disk when this returns.
-    pub fn sync(&self) -> Result<(), OutputError> {
-        let synced = self.file.sync_data();
-        synced.map_err(|error| OutputError::unwritable(&self.partial, error))
-    }
-
-    /// The file is complete.
+    /// Completes the file.
     pub fn finish(self) -> Result<(), OutputError> {
         let moved = self.file.sync_all();
         let moved = moved.and_then(|()| move_to(&self.partial, &self.path));
         moved.map_err(|error| OutputError::unwritable(&self.path, error))
     }
 
-    /// Where the pieces are until the file is complete.
+    /// Its path until it is complete.
     pub fn partial(&self) -> &Path {
         &self.partial
     }
 }
 
-impl Write for GrowingFile {
+impl Write for PartialFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -57,7 +51,7 @@ impl Write for GrowingFile {
     }
 }
 
-/// Refuses to open what is no file for writing: a pipe would wait for a reader.
+/// Refuses pipes and devices: opening a pipe for writing would wait for a reader.
 pub(super) fn refuse_special(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::other("not a file")),
@@ -65,20 +59,20 @@ pub(super) fn refuse_special(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The name of a file while it is written.
+/// The name of a file while it is being written.
 pub(super) fn partial_name(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".partial");
     path.with_file_name(name)
 }
 
-/// Gives a file its name, for good: the folder's own entry is on disk as well.
+/// Renames a file and syncs its folder.
 pub(super) fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     sync_folder(to.parent().unwrap_or(Path::new("")))
 }
 
-/// Folders can be opened and synced on Unix only; elsewhere renaming has to do.
+/// Syncs a folder, on Unix only: other systems cannot open folders.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
@@ -90,8 +84,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Writes a file under another name and then gives it its own, so that it is there whole or not at all. Links are
-/// followed; what is not a regular file (a pipe, a device) is written to as it is.
+/// Writes a file atomically, under another name first. Links are followed; pipes and devices are written to directly.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let before = fs::metadata(&target).ok();

@@ -1,4 +1,4 @@
-//! A results folder: written by one run at a time, never overwritten unasked.
+//! A results folder: locked by one run at a time, and never overwritten without `force`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::clear::clear;
 use super::file::{refuse_special, write_whole};
 use super::record_log::RECORDS;
-use super::rows::{GrowingRows, Row};
+use super::rows::{CsvWriter, Row, columns};
 use super::sweep_json::SWEEP;
 use crate::error::OutputError;
 use crate::files::safe_name;
@@ -25,10 +25,10 @@ pub const RESULT_FILES: [&str; 9] = [
     "run.json",
 ];
 
-/// Files that a study has where they were asked for.
+/// Optional files of a study.
 pub(super) const ASKED_FILES: [&str; 2] = ["episodes.parquet", "trace.csv"];
 
-/// Files that mark a folder as occupied as well.
+/// Other files that mark a folder as occupied.
 const OTHER_FILES: [&str; 5] = [
     "episodes.csv.partial",
     "coverage.csv",
@@ -37,10 +37,10 @@ const OTHER_FILES: [&str; 5] = [
     SWEEP,
 ];
 
-/// The file that the run at work holds a lock on. It stays behind: removing it would let two runs in at once.
+/// The lock file of a run. It is never removed: that would let two runs in at once.
 pub(super) const LOCK: &str = ".lock";
 
-/// A folder that this run alone may write to.
+/// A folder locked by this run.
 #[derive(Debug, Clone)]
 pub struct ResultsFolder {
     path: PathBuf,
@@ -48,11 +48,11 @@ pub struct ResultsFolder {
 }
 
 impl ResultsFolder {
-    /// Makes the folder where it is missing, locks it, and makes sure now that it can be written to later. Results of an
-    /// earlier run are refused unless `force` says otherwise.
+    /// Creates and locks the folder, and checks that it can be written to. Refuses results of an earlier run unless `force`
+    /// is set.
     pub fn prepare(path: &Path, force: bool) -> Result<Self, OutputError> {
         let unwritable = |error| OutputError::unwritable(path, error);
-        // A run at work is known by its lock, whatever it has written so far; nothing is made for a refusal.
+        // Another run may hold the lock; a refusal creates no files.
         if path.join(LOCK).exists() {
             lock(path)?;
         }
@@ -62,7 +62,7 @@ impl ResultsFolder {
             path: path.to_path_buf(),
             _lock: lock(path)?.map(Arc::new),
         };
-        // Another run may have come and gone.
+        // Another run may have finished meanwhile.
         refuse_occupied(path, force)?;
         let probe = path.join(".writable");
         fs::write(&probe, [])
@@ -71,12 +71,12 @@ impl ResultsFolder {
         Ok(folder)
     }
 
-    /// The same for a run that goes on where an earlier one ended, or starts where there was none.
+    /// The same for a run that resumes an earlier one, if there is one.
     pub fn prepare_to_resume(path: &Path) -> Result<Self, OutputError> {
         Self::prepare(path, true)
     }
 
-    /// A folder that is read while nobody writes to it; it may be one that this process cannot write to.
+    /// Locks a folder for reading; it may be one that this process cannot write to.
     pub fn prepare_to_read(path: &Path) -> Result<Self, OutputError> {
         let held = match lock(path) {
             Err(OutputError::Unwritable { .. }) => None,
@@ -88,7 +88,7 @@ impl ResultsFolder {
         })
     }
 
-    /// The first free one of `results/NAME`, `results/NAME-2`, ...
+    /// The first free folder of `results/NAME`, `results/NAME-2`, ...
     pub fn prepare_default(name: &str) -> Result<Self, OutputError> {
         let results = Path::new("results");
         let unwritable = |error| OutputError::unwritable(results, error);
@@ -108,22 +108,22 @@ impl ResultsFolder {
         unreachable!("there is always a next number")
     }
 
-    /// A folder within this one, just as ready.
+    /// Prepares a folder within this one.
     pub fn inner(&self, name: &str, force: bool) -> Result<Self, OutputError> {
         Self::prepare(&self.path.join(name), force)
     }
 
-    /// Removes what runs of this program wrote, and nothing else, so that nothing old stands beside what comes.
+    /// Removes the files of earlier runs, and no others.
     pub fn clear(&self) -> Result<(), OutputError> {
         clear(&self.path)
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a file of the folder as a whole; `name` may lie in a folder within.
+    /// Writes a file of the folder; `name` may contain a subfolder.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), OutputError> {
         let file = self.path.join(name);
         if let Some(folder) = file.parent() {
@@ -139,7 +139,7 @@ impl ResultsFolder {
         name: &str,
         rows: impl IntoIterator<Item = T>,
     ) -> Result<(), OutputError> {
-        let mut file = GrowingRows::start(self, name)?;
+        let mut file = CsvWriter::start(self, name, columns::<T>())?;
         for row in rows {
             file.append(&row)?;
         }
@@ -148,7 +148,7 @@ impl ResultsFolder {
 }
 
 fn refuse_occupied(path: &Path, force: bool) -> Result<(), OutputError> {
-    // A run under way is known by its records.
+    // An unfinished run has records.
     let mut names = [RECORDS]
         .iter()
         .chain(&RESULT_FILES)
@@ -163,7 +163,7 @@ fn refuse_occupied(path: &Path, force: bool) -> Result<(), OutputError> {
     }
 }
 
-/// Takes the lock of a folder, for as long as the file is open; `None` on file systems that have none.
+/// Locks a folder for as long as the file is open; `None` on file systems without locks.
 pub(super) fn lock(folder: &Path) -> Result<Option<fs::File>, OutputError> {
     let path = folder.join(LOCK);
     refuse_special(&path).map_err(|error| OutputError::unwritable(&path, error))?;

@@ -1,11 +1,11 @@
-//! What the files of a study will need of the disk, before it starts.
+//! The disk space that the files of a study will need.
 
 use crate::experiment::Study;
 
 /// Bytes of a line of `episodes.csv`, the policy's name aside: the presets have 65 to 85.
 const EPISODE_LINE: u64 = 75;
 
-/// Bytes of an episode in `records.jsonl`, which is there until `episodes.csv` is: the presets have 10 to 40.
+/// Bytes of an episode in `records.jsonl`, which exists until `episodes.csv` does: the presets have 10 to 40.
 const EPISODE_RECORD: u64 = 30;
 
 /// Bytes of a line of `summary.csv`, the policy's name aside.
@@ -16,7 +16,7 @@ fn trace_line(study: &Study) -> u64 {
     32 + 10 * study.world.task().dimension() as u64
 }
 
-/// About the bytes that the files of a study take.
+/// The approximate size of a study's files in bytes.
 pub fn disk_needed(study: &Study) -> u64 {
     let (episodes, replications) = (study.episodes as u64, study.replications as u64);
     let policies = study.policies.iter().map(|policy| {

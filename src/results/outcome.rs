@@ -1,13 +1,13 @@
-//! From what an experiment found to the files of a results folder.
+//! From the outcome of an experiment to the files of a results folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::folder::ASKED_FILES;
-use super::offers::OfferMap;
+use super::offers::action_rows;
 use super::overview::PointResult;
 use super::read::{PolicyResults, Results};
-use super::records::{ActionRow, CoverageRow, StepRow, SummaryRow, ValueRow};
+use super::records::{CoverageRow, StepRow, SummaryRow, ValueRow};
 use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
 use super::study_toml::StudyText;
 use super::{RESULT_FILES, ResultsFolder};
@@ -17,29 +17,29 @@ use crate::experiment::{Coverage, Outcome, PolicyOutcome, Study};
 use crate::files::sha256_of_file;
 use crate::world::Optimum;
 
-/// How a study was run.
+/// How a study was run, for `run.json`.
 #[derive(Debug, Clone)]
-pub struct Setting {
+pub struct RunSetup {
     /// The command line.
     pub command: String,
-    /// What did the work.
+    /// The backend's report.
     pub report: Report,
-    /// How the CPU was asked to solve: `auto`, or the name of a strategy.
+    /// The CPU strategy: `auto`, or the name of one.
     pub strategy: String,
     /// Worker threads.
     pub threads: usize,
 }
 
 impl Results {
-    /// The results of a study that has run. Times of writing are still to be filled in.
+    /// The results of a study that has run, without the time of writing.
     pub fn of_outcome(
         folder: &Path,
         study: &Study,
         text: StudyText,
         outcome: Outcome,
-        setting: Setting,
+        setup: RunSetup,
     ) -> Self {
-        let mut run = run(study, &outcome, setting);
+        let mut run = run(study, &outcome, setup);
         let reference = outcome.reference(study);
         let differences = reference.map(|reference| outcome.excess_over(reference));
         let opt = outcome.yardstick.opt;
@@ -59,7 +59,7 @@ impl Results {
         }
     }
 
-    /// Writes the CSV files but for `episodes.csv`, which has grown with the study.
+    /// Writes the CSV files other than `episodes.csv`.
     pub fn write_tables(&self, folder: &ResultsFolder) -> Result<(), OutputError> {
         let summary = self.policies.iter().flat_map(|policy| {
             let points = (1..).zip(&policy.cumulative);
@@ -79,10 +79,13 @@ impl Results {
         folder.write_rows("policies.csv", PointResult::all(&self.run))?;
         let maps = self.policies.iter();
         let maps = maps.filter_map(|p| Some((p.name(), p.offers.as_ref()?)));
-        folder.write_rows("actions.csv", maps.flat_map(|(name, map)| map.rows(name)))
+        folder.write_rows(
+            "actions.csv",
+            maps.flat_map(|(name, map)| action_rows(name, map)),
+        )
     }
 
-    /// Writes `run.json`, which comes last: a folder that has it is complete. It has the checksums of the other files.
+    /// Writes `run.json` with the checksums of the other files. It comes last: a folder that has it is complete.
     pub fn write_run(&mut self, folder: &ResultsFolder) -> Result<(), OutputError> {
         let names = RESULT_FILES.iter().chain(&ASKED_FILES);
         for name in names.filter(|name| **name != "run.json") {
@@ -101,14 +104,6 @@ impl Results {
 fn policy_results(policy: PolicyOutcome) -> PolicyResults {
     let regret = policy.regret;
     let last = regret.cumulative.last();
-    let offers = policy.offers.as_ref().map(|map| {
-        let mut offers = OfferMap::default();
-        for row in action_rows(&policy.name, map) {
-            let pushed = offers.push(&row);
-            pushed.expect("offers are made for every step and budget in order");
-        }
-        offers
-    });
     PolicyResults {
         run: PolicyRun {
             name: policy.name,
@@ -136,38 +131,18 @@ fn policy_results(policy: PolicyOutcome) -> PolicyResults {
         },
         cumulative: regret.cumulative,
         left: policy.budget_use.left(),
-        offers,
+        offers: policy.offers,
     }
 }
 
-fn action_rows<'m>(
-    policy: &'m str,
-    map: &'m crate::experiment::OfferMap,
-) -> impl Iterator<Item = ActionRow> + 'm {
-    let steps = map.steps.iter();
-    let cells = steps.flat_map(|h| map.budgets.iter().map(move |b| (h + 1, *b)));
-    let offers = map.learnt.iter().zip(&map.optimal);
-    cells
-        .zip(offers)
-        .map(|((step, budget), (learnt, optimal))| ActionRow {
-            policy: policy.into(),
-            step,
-            budget,
-            mean_action: learnt.mean_action,
-            offer_share: learnt.share,
-            optimal_mean_action: optimal.mean_action,
-            optimal_offer_share: optimal.share,
-        })
-}
-
-/// What there is to say but for the policies.
-fn run(study: &Study, outcome: &Outcome, setting: Setting) -> Run {
-    let Setting {
+/// `run.json` without the policies.
+fn run(study: &Study, outcome: &Outcome, setup: RunSetup) -> Run {
+    let RunSetup {
         command,
         report,
         strategy,
         threads,
-    } = setting;
+    } = setup;
     let (phases, optimum) = (&outcome.phases, &outcome.optimum);
     let estimate = optimum.estimate.as_ref();
     let per_episode = |by_budget: &[f64]| {
@@ -242,7 +217,7 @@ pub struct OptimumByBudget {
 }
 
 impl OptimumByBudget {
-    /// For some budgets.
+    /// The values at some budgets.
     pub fn new(optimum: &Optimum, budgets: impl IntoIterator<Item = u32>) -> Self {
         let budgets: Vec<u32> = budgets.into_iter().collect();
         let of = |values: &[f64]| -> ByBudget {
@@ -272,7 +247,7 @@ pub fn value_rows(table: &ValueTable) -> impl Iterator<Item = ValueRow> + '_ {
 }
 
 impl CoverageRow {
-    /// The line of what was found for an oracle.
+    /// The line of an oracle's coverage.
     pub fn new(oracle: &str, found: &Coverage) -> Self {
         Self {
             oracle: oracle.into(),
@@ -287,7 +262,7 @@ impl CoverageRow {
     }
 }
 
-/// A number, unless it is none.
+/// `None` for NaN.
 fn known(x: f64) -> Option<f64> {
     (!x.is_nan()).then_some(x)
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::records::shortest_or_empty;
-use super::rows::{Row, Rows, columns};
-use super::run_json::{PolicyRun, Run, with_error};
+use super::rows::{CsvReader, Row, columns, text_of};
+use super::run_json::{PolicyRun, Run};
 use crate::error::InputError;
 use crate::statistics::MeanAndError;
 
-/// A sweep at a glance.
+/// The results of a sweep.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overview {
     /// Paths of the swept keys.
@@ -26,11 +26,11 @@ pub struct OverviewRow {
     pub point: String,
     /// The value of each key.
     pub values: Vec<String>,
-    /// What came out.
+    /// Its results.
     pub result: PointResult,
 }
 
-/// What came out for a policy at a point; empty where it is unknown.
+/// The results of a policy at a point; `None` if unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
     /// Name of the policy.
@@ -62,7 +62,7 @@ pub struct PointResult {
     /// Standard error of the expected regret.
     #[serde(default, serialize_with = "shortest_or_empty")]
     pub expected_standard_error: Option<f64>,
-    /// The policy that paired differences are taken to; empty where there is none.
+    /// The reference policy of the paired differences; empty if there is none.
     #[serde(default)]
     pub reference: String,
     /// Final regret minus that of the reference, the mean over replications.
@@ -76,69 +76,74 @@ pub struct PointResult {
 impl Row for PointResult {}
 
 impl PointResult {
-    /// What came out for a policy of a finished study.
-    fn new(run: &PolicyRun) -> Self {
-        Self {
-            mean_reward: run.mean_reward,
-            expected_standard_error: run.expected_standard_error,
-            paired_difference: run.paired_difference,
-            paired_standard_error: run.paired_standard_error,
-            policy: run.name.clone(),
-            final_regret: run.final_regret,
-            standard_error: run.standard_error,
-            expected_regret: run.expected_regret,
-            share_of_opt: run.share_of_opt,
-            slope: run.slope,
-            slope_standard_error: run.slope_standard_error,
-            ..Self::default()
-        }
-    }
-
-    /// What came out for every policy of a finished study, in its order.
+    /// The results of every policy of a finished study, in its order.
     pub fn all(run: &Run) -> impl Iterator<Item = Self> {
         run.policies.iter().map(|policy| Self {
+            policy: policy.name.clone(),
+            final_regret: policy.final_regret,
+            standard_error: policy.standard_error,
+            expected_regret: policy.expected_regret,
+            share_of_opt: policy.share_of_opt,
+            slope: policy.slope,
+            slope_standard_error: policy.slope_standard_error,
+            mean_reward: policy.mean_reward,
             opt: run.opt_per_episode,
+            expected_standard_error: policy.expected_standard_error,
             reference: run.reference.clone().unwrap_or_default(),
-            ..Self::new(policy)
+            paired_difference: policy.paired_difference,
+            paired_standard_error: policy.paired_standard_error,
         })
     }
 
-    /// The same, held against a policy of another point.
+    /// The same results, compared with a policy of another point.
     pub(super) fn compared(self, run: &PolicyRun, reference: &PolicyRun) -> Self {
         let difference = run.excess_over(reference);
+        let finite =
+            |value: fn(MeanAndError) -> f64| difference.map(value).filter(|x| x.is_finite());
         Self {
             reference: reference.name.clone(),
-            paired_difference: difference.map(|x| x.mean).filter(|x| x.is_finite()),
-            paired_standard_error: difference
-                .map(|x| x.standard_error)
-                .filter(|x| x.is_finite()),
+            paired_difference: finite(|x| x.mean),
+            paired_standard_error: finite(|x| x.standard_error),
             ..self
         }
     }
 
-    /// The expected regret, where there is one.
+    /// The expected regret, if known.
     pub fn expected(&self) -> Option<MeanAndError> {
         with_error(self.expected_regret, self.expected_standard_error)
     }
 
-    /// The paired difference to the reference, where there is one.
+    /// The paired difference to the reference, if known.
     pub fn paired(&self) -> Option<MeanAndError> {
         with_error(self.paired_difference, self.paired_standard_error)
     }
 
-    /// The final regret, where there is one.
+    /// The final regret, if known.
     pub fn regret(&self) -> Option<MeanAndError> {
         with_error(self.final_regret, self.standard_error)
     }
 
-    /// The slope, where there is one.
+    /// The slope, if known.
     pub fn slope(&self) -> Option<MeanAndError> {
         with_error(self.slope, self.slope_standard_error)
     }
 }
 
+/// A mean whose error may be unknown.
+fn with_error(mean: Option<f64>, error: Option<f64>) -> Option<MeanAndError> {
+    mean.map(|mean| MeanAndError {
+        mean,
+        standard_error: error.unwrap_or(f64::NAN),
+    })
+}
+
 impl Overview {
-    /// The policy that all paired differences are taken to.
+    /// Whether any line has a value.
+    pub fn has(&self, value: fn(&PointResult) -> Option<f64>) -> bool {
+        self.rows.iter().any(|row| value(&row.result).is_some())
+    }
+
+    /// The reference policy, if all lines have the same.
     pub fn reference(&self) -> Option<&str> {
         let named = self.rows.iter().map(|row| row.result.reference.as_str());
         let mut named = named.filter(|name| !name.is_empty());
@@ -148,29 +153,21 @@ impl Overview {
 
     /// The file's text.
     pub fn text(&self) -> Vec<u8> {
-        let mut writer = csv::WriterBuilder::new();
-        let mut writer = writer.has_headers(false).from_writer(Vec::new());
-        let header = std::iter::once("point".to_string()).chain(self.keys.iter().cloned());
+        let first = ["point".to_string()].into_iter();
+        let header = first.chain(self.keys.iter().cloned());
         let header = header.chain(columns::<PointResult>());
-        let write = || -> csv::Result<()> {
-            writer.write_record(header)?;
-            let mut rows = self.rows.iter();
-            rows.try_for_each(|row| writer.serialize((&row.point, &row.values, &row.result)))
-        };
-        write().expect("writing to memory");
-        writer.into_inner().expect("writing to memory")
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| (&row.point, &row.values, &row.result));
+        text_of(header.collect(), rows)
     }
 
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let mut rows = Rows::<PointResult, _>::open(file)?;
+        let mut rows = CsvReader::<PointResult, _>::open(file)?;
         let mut names = rows.header().iter();
         if names.next() != Some("point") {
-            return Err(InputError::At {
-                file: file.to_path_buf(),
-                line: 1,
-                message: "found another first column; accepted: point".into(),
-            });
+            let message = "found another first column; accepted: point";
+            return Err(InputError::at(file, 1, message));
         }
         let keys = names.take_while(|name| *name != "policy");
         let mut overview = Self {

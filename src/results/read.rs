@@ -1,50 +1,41 @@
-//! A results folder read back and checked: what a study wrote, for reports that compare runs.
+//! Reads and checks a results folder.
 
 use std::path::{Path, PathBuf};
 
-use super::offers::OfferMap;
+use super::offers::{cells, push_row};
 use super::records::{ActionRow, EpisodeRow, StepRow, SummaryRow};
-use super::rows::{Line, Row, Rows, Unaccepted};
+use super::rows::{CsvLine, CsvReader, Row, Unaccepted};
 use super::run_json::{PolicyRun, Run};
 use super::study_toml::StudyText;
 use crate::error::InputError;
+use crate::experiment::OfferMap;
 use crate::statistics::MeanAndError;
 
 /// The results of one study.
 #[derive(Debug, Clone)]
 pub struct Results {
-    /// Where they are, as it was given.
+    /// Their folder, as it was given.
     pub folder: PathBuf,
     /// `study.toml`.
     pub study: StudyText,
     /// `run.json`.
     pub run: Run,
-    /// opt_t of every episode; empty where the folder has no `episodes.csv`.
+    /// opt_t of every episode; empty if the folder has no `episodes.csv`.
     pub opt: Vec<f64>,
     /// The policies, in the order of the study.
     pub policies: Vec<PolicyResults>,
 }
 
-impl Results {
-    /// The first `count` policies alone.
-    pub fn first_policies(&self, count: usize) -> Self {
-        let mut first = self.clone();
-        first.policies.truncate(count);
-        first.run.policies.truncate(count);
-        first
-    }
-}
-
 /// One policy of a study.
 #[derive(Debug, Clone)]
 pub struct PolicyResults {
-    /// What `run.json` says of it.
+    /// Its entry of `run.json`.
     pub run: PolicyRun,
     /// Cumulative regret after each episode.
     pub cumulative: Vec<MeanAndError>,
-    /// Budget left by step, the end of the episode last; empty where the folder has no `steps.csv`.
+    /// Budget left by step, the end of the episode last; empty if the folder has no `steps.csv`.
     pub left: Vec<MeanAndError>,
-    /// Offers by step and budget, where the policy plans and the folder has `actions.csv`.
+    /// Offers by step and budget, if the policy plans and the folder has `actions.csv`.
     pub offers: Option<OfferMap>,
 }
 
@@ -56,6 +47,14 @@ impl PolicyResults {
 }
 
 impl Results {
+    /// The results of the first `count` policies.
+    pub fn first_policies(&self, count: usize) -> Self {
+        let mut first = self.clone();
+        first.policies.truncate(count);
+        first.run.policies.truncate(count);
+        first
+    }
+
     /// Reads a folder.
     pub fn read(folder: &Path) -> Result<Self, InputError> {
         let file = |name: &str| folder.join(name);
@@ -97,18 +96,15 @@ fn incomplete(folder: &Path, needed: &str) -> InputError {
     } else {
         "not a results folder"
     };
-    InputError::File {
-        file: folder.to_path_buf(),
-        message: format!(
-            "{why}: {needed} is missing; accepted: the results folder of a finished study"
-        ),
-    }
+    let message =
+        format!("{why}: {needed} is missing; accepted: the results folder of a finished study");
+    InputError::in_file(folder, message)
 }
 
-/// `summary.csv`, with what `run.json` says about each policy.
+/// `summary.csv`, with the entries of `run.json`.
 fn summary(file: &Path, run_file: &Path, run: &Run) -> Result<Vec<PolicyResults>, InputError> {
     let mut policies: Vec<PolicyResults> = Vec::new();
-    for line in Rows::<SummaryRow, _>::open(file)? {
+    for line in CsvReader::<SummaryRow, _>::open(file)? {
         let line = line?;
         let row = &line.row;
         if policies.last().is_none_or(|p| p.name() != row.policy) {
@@ -137,41 +133,36 @@ fn summary(file: &Path, run_file: &Path, run: &Run) -> Result<Vec<PolicyResults>
         complete(file, policy.name(), found, run.episodes, "episodes")?;
     }
     if policies.is_empty() {
-        return Err(InputError::File {
-            file: file.to_path_buf(),
-            message: "found no lines; accepted: at least one policy".into(),
-        });
+        let message = "found no lines; accepted: at least one policy";
+        return Err(InputError::in_file(file, message));
     }
     Ok(policies)
 }
 
 fn no_entry(run_file: &Path, policy: &str) -> InputError {
-    let accepted = format!("an entry for policy `{policy}` of summary.csv");
-    InputError::File {
-        file: run_file.to_path_buf(),
-        message: format!("policies: found nothing; accepted: {accepted}"),
-    }
+    let message =
+        format!("policies: found nothing; accepted: an entry for policy `{policy}` of summary.csv");
+    InputError::in_file(run_file, message)
 }
 
 /// opt_t from the first lines of `episodes.csv`, which are those of one replication.
 fn optima(file: &Path, episodes: usize) -> Result<Vec<f64>, InputError> {
     let mut opt = Vec::with_capacity(episodes);
-    for line in Rows::<EpisodeRow, _>::open(file)?.take(episodes) {
+    for line in CsvReader::<EpisodeRow, _>::open(file)?.take(episodes) {
         let line = line?;
         line.expect("episode", line.row.episode, opt.len() + 1)?;
         opt.push(line.row.opt);
     }
     if opt.len() < episodes {
         let message = format!("found {} lines; accepted: {episodes} and more", opt.len());
-        let file = file.to_path_buf();
-        return Err(InputError::File { file, message });
+        return Err(InputError::in_file(file, message));
     }
     Ok(opt)
 }
 
 /// `steps.csv`.
 fn steps(file: &Path, horizon: usize, policies: &mut [PolicyResults]) -> Result<(), InputError> {
-    for line in Rows::<StepRow, _>::open(file)? {
+    for line in CsvReader::<StepRow, _>::open(file)? {
         let line = line?;
         let left = &mut policy_of(&line, &line.row.policy, policies)?.left;
         line.expect("step", line.row.step, left.len() + 1)?;
@@ -186,11 +177,11 @@ fn steps(file: &Path, horizon: usize, policies: &mut [PolicyResults]) -> Result<
 
 /// `actions.csv`.
 fn actions(file: &Path, policies: &mut [PolicyResults]) -> Result<(), InputError> {
-    for line in Rows::<ActionRow, _>::open(file)? {
+    for line in CsvReader::<ActionRow, _>::open(file)? {
         let line = line?;
         let row = &line.row;
         let map = &mut policy_of(&line, &row.policy, policies)?.offers;
-        let pushed = map.get_or_insert_default().push(row);
+        let pushed = push_row(map.get_or_insert_default(), row);
         pushed.map_err(|Unaccepted { column, accepted }| match column {
             "step" => line.wrong(column, row.step, accepted),
             _ => line.wrong(column, row.budget, accepted),
@@ -198,14 +189,14 @@ fn actions(file: &Path, policies: &mut [PolicyResults]) -> Result<(), InputError
     }
     for policy in policies.iter() {
         if let Some(map) = &policy.offers {
-            complete(file, policy.name(), map.learnt.len(), map.cells(), "lines")?;
+            complete(file, policy.name(), map.learnt.len(), cells(map), "lines")?;
         }
     }
     Ok(())
 }
 
 fn policy_of<'p, T: Row>(
-    line: &Line<T>,
+    line: &CsvLine<T>,
     name: &str,
     policies: &'p mut [PolicyResults],
 ) -> Result<&'p mut PolicyResults, InputError> {
@@ -213,7 +204,7 @@ fn policy_of<'p, T: Row>(
     found.ok_or_else(|| line.wrong("policy", name, "a policy of summary.csv"))
 }
 
-/// A policy must have all its lines, or the file was cut short.
+/// Requires all lines of a policy: the file may be truncated.
 fn complete(
     file: &Path,
     policy: &str,
@@ -221,16 +212,14 @@ fn complete(
     accepted: usize,
     what: &str,
 ) -> Result<(), InputError> {
-    if found == accepted {
-        return Ok(());
+    let message = format!("policy `{policy}`: found {found} {what}; accepted: {accepted}");
+    match found == accepted {
+        true => Ok(()),
+        false => Err(InputError::in_file(file, message)),
     }
-    Err(InputError::File {
-        file: file.to_path_buf(),
-        message: format!("policy `{policy}`: found {found} {what}; accepted: {accepted}"),
-    })
 }
 
-/// What to call each folder where there are several: the last part of its path, or all of it where two end alike.
+/// A name for each folder: the last part of its path, or the whole path if two end alike.
 pub fn labels(all: &[Results]) -> Vec<String> {
     let last = |results: &Results| {
         let whole = std::fs::canonicalize(&results.folder).unwrap_or(results.folder.clone());
@@ -241,10 +230,9 @@ pub fn labels(all: &[Results]) -> Vec<String> {
     let is_unique = |name: &String| short.iter().filter(|other| *other == name).count() == 1;
     let named = all.iter().zip(&short);
     named
-        .map(|(results, name)| {
-            if is_unique(name) {
-                name.clone()
-            } else {
+        .map(|(results, name)| match is_unique(name) {
+            true => name.clone(),
+            false => {
                 let parts: PathBuf = results.folder.components().collect();
                 parts.display().to_string()
             }

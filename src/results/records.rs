@@ -30,7 +30,7 @@ pub struct EpisodeRow {
     pub cumulative_regret: f64,
     /// Units of the budget consumed.
     pub spent: u32,
-    /// opt_t minus the exact expected reward of the plan, where it was evaluated.
+    /// opt_t minus the exact expected reward of the plan, if it was evaluated.
     #[serde(serialize_with = "shortest_or_empty")]
     pub expected_regret: Option<f64>,
 }
@@ -107,7 +107,7 @@ pub struct ValueRow {
     pub value: f64,
 }
 
-/// `coverage.csv`: how well an oracle's bounds hold after so many observations.
+/// `coverage.csv`: how well an oracle's bounds hold after N observations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoverageRow {
     /// Name of the oracle.
@@ -120,7 +120,7 @@ pub struct CoverageRow {
     /// Share of data sets with all pairs inside their intervals at once.
     #[serde(serialize_with = "shortest")]
     pub all_covered: f64,
-    /// Share of data sets with all pairs inside their intervals at this and every earlier time that was looked at.
+    /// Share of data sets with all pairs inside their intervals at this and every earlier size.
     #[serde(serialize_with = "shortest", default)]
     pub always_covered: f64,
     /// Mean width of the intervals.
@@ -139,7 +139,7 @@ pub struct CoverageRow {
 pub struct EstimationRow {
     /// M.
     pub rows: usize,
-    /// What is estimated.
+    /// The estimated value.
     #[serde(serialize_with = "shortest")]
     pub opt: f64,
     /// Mean of the estimates.
@@ -181,7 +181,7 @@ fn finite<const N: usize>(cells: [(&'static str, f64); N]) -> Result<(), Unaccep
     wrong.map_or(Ok(()), |&(column, _)| Err(Unaccepted { column, accepted }))
 }
 
-/// NaN where there was one replication only.
+/// A standard error is NaN for one replication.
 fn error(column: &'static str, x: f64) -> Result<(), Unaccepted> {
     let accepted = "a number from 0, or NaN";
     let fits = x.is_nan() || (0.0..f64::INFINITY).contains(&x);

@@ -1,5 +1,4 @@
-//! CSV files line by line: one struct per kind of line, one way to write it and one to read it. Mistakes have their file,
-//! line and column.
+//! CSV files line by line: one struct per kind of line, for writing and reading. Errors name file, line and column.
 
 use std::fmt::Display;
 use std::io::{BufReader, Read};
@@ -10,31 +9,31 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{GrowingFile, ResultsFolder};
+use super::{PartialFile, ResultsFolder};
 use crate::error::{InputError, OutputError};
 
-/// What is written to a file at a time, in bytes.
+/// Bytes per write.
 const BUFFER: usize = 1 << 16;
 
 /// One line of a CSV file, whose columns are the fields.
 pub trait Row: Serialize + DeserializeOwned + Default {
-    /// What the types cannot say: the first cell that is not accepted.
+    /// Checks that the types cannot express: the first wrong cell.
     fn check(&self) -> Result<(), Unaccepted> {
         Ok(())
     }
 }
 
-/// A column, and what is accepted in it.
+/// A column with a wrong cell, and the accepted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unaccepted {
     /// The column.
     pub column: &'static str,
-    /// What is accepted.
+    /// The accepted values.
     pub accepted: &'static str,
 }
 
 /// The columns of a kind of line.
-pub fn columns<T: Row>() -> Vec<String> {
+pub(super) fn columns<T: Row>() -> Vec<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = writer.serialize(T::default());
     written.expect("a line of plain fields can be written");
@@ -44,17 +43,23 @@ pub fn columns<T: Row>() -> Vec<String> {
     header.iter().map(String::from).collect()
 }
 
-fn writer<T: Row, W: std::io::Write>(target: W) -> csv::Result<csv::Writer<W>> {
+fn writer<W: std::io::Write>(
+    target: W,
+    header: impl IntoIterator<Item = String>,
+) -> csv::Result<csv::Writer<W>> {
     let mut builder = csv::WriterBuilder::new();
     builder.has_headers(false).buffer_capacity(BUFFER);
     let mut writer = builder.from_writer(target);
-    writer.write_record(columns::<T>())?;
+    writer.write_record(header.into_iter())?;
     Ok(writer)
 }
 
-/// A file as text.
-pub fn csv_text<T: Row>(rows: impl IntoIterator<Item = T>) -> Vec<u8> {
-    let mut writer = writer::<T, _>(Vec::new()).expect("writing to memory");
+/// The text of a file with this header; lines may be nested tuples of fields.
+pub(super) fn text_of(
+    header: Vec<String>,
+    rows: impl IntoIterator<Item = impl Serialize>,
+) -> Vec<u8> {
+    let mut writer = writer(Vec::new(), header).expect("writing to memory");
     for row in rows {
         let written = writer.serialize(row);
         written.expect("a line of plain fields can be written");
@@ -62,49 +67,43 @@ pub fn csv_text<T: Row>(rows: impl IntoIterator<Item = T>) -> Vec<u8> {
     writer.into_inner().expect("writing to memory")
 }
 
-/// A CSV file that grows line by line, under the name NAME.partial until it is complete.
-#[derive(Debug)]
-pub struct GrowingRows<T> {
-    csv: csv::Writer<GrowingFile>,
-    rows: PhantomData<T>,
+/// The text of a file.
+pub fn csv_text<T: Row>(rows: impl IntoIterator<Item = T>) -> Vec<u8> {
+    text_of(columns::<T>(), rows)
 }
 
-impl<T: Row> GrowingRows<T> {
+/// A CSV file that is written line by line, as NAME.partial until it is complete.
+#[derive(Debug)]
+pub(super) struct CsvWriter {
+    pub csv: csv::Writer<PartialFile>,
+}
+
+impl CsvWriter {
     /// Starts the file with its header.
-    pub fn start(folder: &ResultsFolder, name: &str) -> Result<Self, OutputError> {
-        let file = GrowingFile::start(folder, name)?;
+    pub fn start(
+        folder: &ResultsFolder,
+        name: &str,
+        header: impl IntoIterator<Item = String>,
+    ) -> Result<Self, OutputError> {
+        let file = PartialFile::start(folder, name)?;
         let partial = file.partial().to_path_buf();
-        Ok(Self {
-            csv: writer::<T, _>(file).map_err(|error| unwritable(&partial, error))?,
-            rows: PhantomData,
-        })
+        let csv = writer(file, header).map_err(|error| unwritable(&partial, error))?;
+        Ok(Self { csv })
     }
 
     /// Adds a line.
-    pub fn append(&mut self, row: &T) -> Result<(), OutputError> {
+    pub fn append(&mut self, row: &impl Row) -> Result<(), OutputError> {
         let written = self.csv.serialize(row);
-        written.map_err(|error| unwritable(self.partial(), error))
+        written.map_err(|error| unwritable(self.csv.get_ref().partial(), error))
     }
 
-    /// What was added is on disk when this returns.
-    pub fn sync(&mut self) -> Result<(), OutputError> {
-        let flushed = self.csv.flush();
-        flushed.map_err(|error| OutputError::unwritable(self.partial(), error))?;
-        self.csv.get_ref().sync()
-    }
-
-    /// The file is complete.
+    /// Completes the file.
     pub fn finish(self) -> Result<(), OutputError> {
-        let partial = self.partial().to_path_buf();
-        let file = self.csv.into_inner();
+        let partial = self.csv.get_ref().partial().to_path_buf();
         let unwritable = |error| OutputError::unwritable(&partial, error);
+        let file = self.csv.into_inner();
         file.map_err(|error| unwritable(error.into_error()))?
             .finish()
-    }
-
-    /// Where the lines are until the file is complete.
-    pub fn partial(&self) -> &Path {
-        self.csv.get_ref().partial()
     }
 }
 
@@ -116,9 +115,9 @@ pub(super) fn unwritable(file: &Path, error: csv::Error) -> OutputError {
     OutputError::unwritable(file, reason)
 }
 
-/// The lines of a file, read and checked one after another.
+/// Reads and checks a file line by line.
 #[derive(Debug)]
-pub struct Rows<T, R> {
+pub struct CsvReader<T, R> {
     file: Arc<Path>,
     reader: csv::Reader<R>,
     header: csv::StringRecord,
@@ -126,17 +125,17 @@ pub struct Rows<T, R> {
     rows: PhantomData<T>,
 }
 
-/// A line with its place.
+/// A line with its number.
 #[derive(Debug, Clone)]
-pub struct Line<T> {
+pub struct CsvLine<T> {
     file: Arc<Path>,
     number: usize,
-    /// What it says.
+    /// Its content.
     pub row: T,
 }
 
-impl<T: Row> Rows<T, BufReader<std::fs::File>> {
-    /// Opens a file whose header has the columns of the struct, and perhaps others.
+impl<T: Row> CsvReader<T, BufReader<std::fs::File>> {
+    /// Opens a file whose header has at least the columns of the struct.
     pub fn open(file: &Path) -> Result<Self, InputError> {
         let opened = crate::files::open(file);
         let opened = opened.map_err(|error| InputError::unreadable(file, &error))?;
@@ -144,8 +143,8 @@ impl<T: Row> Rows<T, BufReader<std::fs::File>> {
     }
 }
 
-impl<T: Row, R: Read> Rows<T, R> {
-    /// Reads from anything; `file` is what messages call it.
+impl<T: Row, R: Read> CsvReader<T, R> {
+    /// Reads from any source; `file` is its name in messages.
     pub fn new(file: &Path, source: R) -> Result<Self, InputError> {
         let mut reader = csv::Reader::from_reader(source);
         let header = reader.headers().map_err(|e| mistake(file, &e))?.clone();
@@ -155,7 +154,7 @@ impl<T: Row, R: Read> Rows<T, R> {
             let accepted = needed.join(",");
             let message =
                 format!("column `{missing}`: found header `{found}`; accepted: {accepted}");
-            return Err(at(file, 1, message));
+            return Err(InputError::at(file, 1, message));
         }
         Ok(Self {
             file: Arc::from(file),
@@ -176,18 +175,18 @@ impl<T: Row, R: Read> Rows<T, R> {
         &self.record
     }
 
-    fn line(&self) -> Result<Line<T>, InputError> {
+    fn line(&self) -> Result<CsvLine<T>, InputError> {
         let number = self.record.position().map_or(1, csv::Position::line) as usize;
         let wrong = |place: usize, accepted: &str| {
             let (column, found) = (&self.header[place], &self.record[place]);
             let message = format!("column `{column}`: found `{found}`; accepted: {accepted}");
-            at(&self.file, number, message)
+            InputError::at(&self.file, number, message)
         };
         let parsed = self.record.deserialize(Some(&self.header));
         let row: T = parsed.map_err(|error| match error.kind() {
             csv::ErrorKind::Deserialize { err, .. } => match err.field() {
                 Some(place) => wrong(place as usize, accepted(err)),
-                None => at(&self.file, number, err.kind().to_string()),
+                None => InputError::at(&self.file, number, err.kind().to_string()),
             },
             _ => mistake(&self.file, &error),
         })?;
@@ -195,7 +194,7 @@ impl<T: Row, R: Read> Rows<T, R> {
             let place = self.header.iter().position(|name| name == column);
             wrong(place.expect("the header has all columns"), accepted)
         })?;
-        Ok(Line {
+        Ok(CsvLine {
             file: Arc::clone(&self.file),
             number,
             row,
@@ -203,8 +202,8 @@ impl<T: Row, R: Read> Rows<T, R> {
     }
 }
 
-impl<T: Row, R: Read> Iterator for Rows<T, R> {
-    type Item = Result<Line<T>, InputError>;
+impl<T: Row, R: Read> Iterator for CsvReader<T, R> {
+    type Item = Result<CsvLine<T>, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.reader.read_record(&mut self.record) {
@@ -215,27 +214,24 @@ impl<T: Row, R: Read> Iterator for Rows<T, R> {
     }
 }
 
-impl<T> Line<T> {
-    /// The error of a cell that does not fit the lines before.
+impl<T> CsvLine<T> {
+    /// The error of a cell that does not fit the earlier lines.
     pub fn wrong(&self, column: &str, found: impl Display, accepted: impl Display) -> InputError {
         let message = format!("column `{column}`: found `{found}`; accepted: {accepted}");
-        at(&self.file, self.number, message)
+        InputError::at(&self.file, self.number, message)
     }
 
-    /// The number that must stand here, because each policy's lines are in order.
+    /// Requires the next number: each policy's lines are in order.
     pub fn expect(&self, column: &str, found: usize, next: usize) -> Result<(), InputError> {
-        if found == next {
-            return Ok(());
+        let accepted = format_args!("{next} (each policy's lines in order)");
+        match found == next {
+            true => Ok(()),
+            false => Err(self.wrong(column, found, accepted)),
         }
-        Err(self.wrong(
-            column,
-            found,
-            format_args!("{next} (each policy's lines in order)"),
-        ))
     }
 }
 
-/// What a cell that could not be read should have been.
+/// The accepted values of a cell that could not be parsed.
 fn accepted(error: &csv::DeserializeError) -> &'static str {
     use csv::DeserializeErrorKind as Kind;
     match error.kind() {
@@ -255,15 +251,7 @@ fn mistake(file: &Path, error: &csv::Error) -> InputError {
         csv::ErrorKind::Io(error) => return InputError::unreadable(file, error),
         _ => error.to_string(),
     };
-    at(file, line, message)
-}
-
-fn at(file: &Path, line: usize, message: String) -> InputError {
-    InputError::At {
-        file: file.to_path_buf(),
-        line,
-        message,
-    }
+    InputError::at(file, line, message)
 }
 
 #[cfg(test)]
@@ -272,7 +260,7 @@ mod tests {
     use crate::results::{StepRow, SummaryRow};
 
     fn parse(text: &[u8]) -> Result<Vec<StepRow>, String> {
-        let rows = Rows::<StepRow, _>::new(Path::new("x.csv"), text);
+        let rows = CsvReader::<StepRow, _>::new(Path::new("x.csv"), text);
         let rows = rows.and_then(|rows| rows.map(|line| Ok(line?.row)).collect());
         rows.map_err(|error: InputError| error.to_string())
     }
@@ -306,7 +294,7 @@ mod tests {
             ),
             "{lines}"
         );
-        let rows = Rows::<SummaryRow, _>::new(Path::new("x.csv"), &text[..]).unwrap();
+        let rows = CsvReader::<SummaryRow, _>::new(Path::new("x.csv"), &text[..]).unwrap();
         for (row, number) in rows.zip(numbers) {
             assert_eq!(row.unwrap().row.mean.to_bits(), number.to_bits());
         }

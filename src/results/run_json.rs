@@ -1,4 +1,4 @@
-//! `run.json`: what ran, where, how long, and what came out.
+//! `run.json`: the options, times and results of a run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::InputError;
-use crate::files::{self, sha256};
+use crate::files::{read_json, sha256};
 use crate::statistics::MeanAndError;
 
 /// A number per starting budget.
 pub type ByBudget = BTreeMap<u32, f64>;
 
-/// The content of `run.json`. What is no number is null.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The content of `run.json`. NaN is null.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The program's version.
     pub version: String,
@@ -29,10 +29,10 @@ pub struct Run {
     pub driver: Option<String>,
     /// `f64` or `f32`.
     pub precision: String,
-    /// How the CPU was asked to solve: `auto`, or the name of a strategy.
+    /// The CPU strategy: `auto`, or the name of one.
     #[serde(default = "auto")]
     pub strategy: String,
-    /// How many plans the CPU has made by each strategy.
+    /// Number of plans by CPU strategy.
     #[serde(default)]
     pub strategies: BTreeMap<String, u64>,
     /// Worker threads.
@@ -50,18 +50,18 @@ pub struct Run {
     pub delta: f64,
     /// Wall time by phase.
     pub seconds: Seconds,
-    /// What was moved to and from the adapter.
+    /// Traffic to and from the adapter.
     pub gpu: Option<AdapterTraffic>,
-    /// The largest resident size of the process, where the system tells.
+    /// The peak resident memory of the process, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
-    /// The policy that paired differences are taken to.
+    /// The reference policy of the paired differences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// One entry per policy, in the order of the study.
     pub policies: Vec<PolicyRun>,
     /// Mean of opt_t over the episodes.
     pub opt_per_episode: Option<f64>,
-    /// Mean over the episodes of its standard error, where opt was estimated.
+    /// Mean over the episodes of its standard error, if opt was estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opt_per_episode_standard_error: Option<f64>,
     /// Mean of UB_t over the episodes.
@@ -81,7 +81,7 @@ pub struct Run {
     /// SHA-256 of the other files of the folder.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// SHA-256 of this text with nothing here; empty in files of earlier versions.
+    /// SHA-256 of this text with this field empty; missing in files of earlier versions.
     #[serde(default)]
     pub checksum: String,
 }
@@ -112,7 +112,7 @@ pub struct Seconds {
     pub output: f64,
 }
 
-/// What was moved to and from the graphics adapter.
+/// Traffic to and from the graphics adapter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdapterTraffic {
     /// Dispatches.
@@ -121,13 +121,13 @@ pub struct AdapterTraffic {
     pub bytes_up: u64,
     /// Bytes from the adapter.
     pub bytes_down: u64,
-    /// Why bounds were evaluated on the CPU and moved as tables, where they were.
+    /// Why bounds were evaluated on the CPU and copied as tables, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds_on_cpu: Option<String>,
 }
 
-/// What came out for one policy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The results of one policy.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyRun {
     /// Its name in the study.
     pub name: String,
@@ -141,15 +141,15 @@ pub struct PolicyRun {
     pub final_regret: Option<f64>,
     /// Its standard error.
     pub standard_error: Option<f64>,
-    /// The regret after the last episode, replication by replication.
+    /// The regret after the last episode, by replication.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub final_regrets: Vec<f64>,
-    /// The final regret with exact expected rewards of the plans, where these are known.
+    /// The final regret with exact expected rewards of the plans, if known.
     pub expected_regret: Option<f64>,
     /// Its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_standard_error: Option<f64>,
-    /// Log-log slope of the regret over the last half of the episodes, where the regret is clear of zero.
+    /// Log-log slope of the regret over the last half of the episodes, if the regret is clearly positive.
     pub slope: Option<f64>,
     /// Its standard error.
     pub slope_standard_error: Option<f64>,
@@ -159,10 +159,10 @@ pub struct PolicyRun {
     /// Its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired_standard_error: Option<f64>,
-    /// What its oracle knows at the end of the study.
+    /// The bounds of its oracle at the end of the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<BoundsRun>,
-    /// What a reader should know before trusting the policy's figures.
+    /// Warnings about the policy's figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Wall time of the policy.
@@ -170,36 +170,21 @@ pub struct PolicyRun {
     pub seconds: f64,
 }
 
-/// What an oracle knows at the end of a study, on average over replications.
+/// The bounds of an oracle at the end of a study, averaged over replications.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BoundsRun {
-    /// Observations it rests on.
+    /// Number of observations.
     pub observations: f64,
     /// Mean width of the confidence intervals, over contexts and actions.
     pub mean_width: f64,
-    /// Share of intervals that say nothing.
+    /// Share of intervals that exclude nothing.
     pub vacuous_share: f64,
     /// Share of replications whose fitted parameter lies on the boundary of the norm bound.
     pub at_norm_bound: f64,
 }
 
 impl PolicyRun {
-    /// The paired difference to the reference, where there is one.
-    pub fn paired(&self) -> Option<MeanAndError> {
-        with_error(self.paired_difference, self.paired_standard_error)
-    }
-
-    /// The final regret, where there is one.
-    pub fn regret(&self) -> Option<MeanAndError> {
-        with_error(self.final_regret, self.standard_error)
-    }
-
-    /// The slope, where there is one.
-    pub fn slope(&self) -> Option<MeanAndError> {
-        with_error(self.slope, self.slope_standard_error)
-    }
-
-    /// Final regret minus that of another policy that met the same contexts and luck, replication by replication.
+    /// Final regret minus that of another policy, paired by replication: both had the same contexts and outcomes.
     pub fn excess_over(&self, other: &Self) -> Option<MeanAndError> {
         let (own, other) = (&self.final_regrets, &other.final_regrets);
         let comparable = !own.is_empty() && own.len() == other.len();
@@ -207,19 +192,10 @@ impl PolicyRun {
     }
 }
 
-/// A mean whose error may be unknown.
-pub(super) fn with_error(mean: Option<f64>, error: Option<f64>) -> Option<MeanAndError> {
-    mean.map(|mean| MeanAndError {
-        mean,
-        standard_error: error.unwrap_or(f64::NAN),
-    })
-}
-
 impl Run {
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let text = files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
-        files::json(file, &text)
+        read_json(file)
     }
 
     /// The file's text.
@@ -228,13 +204,13 @@ impl Run {
         text.expect("plain fields can be written") + "\n"
     }
 
-    /// Takes the checksum of all the rest.
+    /// Sets the checksum.
     pub fn seal(&mut self) {
         self.checksum.clear();
         self.checksum = sha256(self.text().as_bytes());
     }
 
-    /// Whether a text is that of the run, with nothing changed since it was sealed.
+    /// Whether a text is that of the run, unchanged since it was sealed.
     pub fn is_sealed(&self, text: &str) -> bool {
         let mut again = self.clone();
         again.seal();
@@ -256,7 +232,7 @@ fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> 
     })
 }
 
-/// Null is accepted, nothing at all is not.
+/// Accepts null, but not a missing field.
 fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Option::deserialize(deserializer)
 }
@@ -271,8 +247,6 @@ mod tests {
             command: "simulate".into(),
             seed: 1,
             backend: "cpu".into(),
-            adapter: None,
-            driver: None,
             precision: "f64".into(),
             strategy: "auto".into(),
             strategies: BTreeMap::from([("dense".into(), 3)]),
@@ -281,36 +255,24 @@ mod tests {
             horizon: 2,
             replications: 1,
             delta: 0.1,
-            seconds: Seconds::default(),
-            gpu: None,
             peak_memory_bytes: Some(1 << 40),
             reference: Some("clairvoyant".into()),
             policies: vec![PolicyRun {
                 name: "a".into(),
                 mean_reward: Some(0.1 + 0.2),
-                share_of_opt: None,
                 final_regret: Some(1.0),
-                standard_error: None,
                 final_regrets: vec![1.0, 2.5],
-                expected_regret: None,
-                expected_standard_error: None,
                 slope: Some(2.0 / 3.0),
-                slope_standard_error: None,
                 paired_difference: Some(20.0),
-                paired_standard_error: None,
-                bounds: None,
                 warnings: vec!["the oracle has learnt nothing".into()],
                 seconds: 0.5,
+                ..PolicyRun::default()
             }],
             opt_per_episode: Some(1e-300),
-            opt_per_episode_standard_error: None,
             fluid_bound_per_episode: Some(2.0),
             opt: ByBudget::from([(5, 9.214368293094353)]),
-            opt_rows: None,
-            opt_standard_error: None,
             fluid_bound: ByBudget::from([(5, 10.37333333333327)]),
-            files: BTreeMap::new(),
-            checksum: String::new(),
+            ..Run::default()
         }
     }
 
@@ -328,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_their_line_and_field() {
+    fn errors_name_line_and_field() {
         let text = run().text();
         for (from, to, expected) in [
             (

@@ -1,13 +1,14 @@
-//! `study.toml`: the resolved study, as far as a report needs to understand it.
+//! `study.toml`: the parts of the resolved study that a report needs.
 
 use std::path::Path;
 
 use crate::error::InputError;
+use crate::files::read_text;
 
-/// The text of a resolved study, and what it calls things.
+/// The text of a resolved study, and its names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyText {
-    /// The file as it is.
+    /// The whole file.
     pub text: String,
     /// The study's name.
     pub name: String,
@@ -27,27 +28,21 @@ impl StudyText {
 
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let text = crate::files::read_text(file);
-        let text = text.map_err(|error| InputError::unreadable(file, &error))?;
-        Self::parse(file, text)
+        Self::parse(file, read_text(file)?)
     }
 
-    /// Takes what is needed from a text; `file` is what messages call it.
+    /// Parses a text; `file` is its name in messages.
     pub fn parse(file: &Path, text: String) -> Result<Self, InputError> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let before = error.span().map_or(0, |span| span.start);
-            InputError::At {
-                file: file.to_path_buf(),
-                line: 1 + text[..before].matches('\n').count(),
-                message: error.message().to_string(),
-            }
+            let start = error.span().map_or(0, |span| span.start);
+            InputError::at_byte(file, &text, start, error.message())
         })?;
         let entry = |section: &str, key: &str| {
             let value = table.get(section).and_then(|s| s.get(key));
             let value = value.and_then(toml::Value::as_str);
-            value.map(String::from).ok_or_else(|| InputError::File {
-                file: file.to_path_buf(),
-                message: format!("{section}.{key}: found no text; accepted: a resolved study"),
+            value.map(String::from).ok_or_else(|| {
+                let message = format!("{section}.{key}: found no text; accepted: a resolved study");
+                InputError::in_file(file, message)
             })
         };
         let action = match entry("application", "kind")?.as_str() {

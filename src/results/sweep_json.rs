@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::run_json::{PolicyRun, Run};
 use super::{Overview, OverviewRow, PointResult};
 use crate::error::InputError;
+use crate::files::read_json;
 
 /// The name of the file.
 pub(super) const SWEEP: &str = "sweep.json";
@@ -14,7 +15,7 @@ pub(super) const SWEEP: &str = "sweep.json";
 /// A sweep without its studies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepIndex {
-    /// What pictures and tables call it.
+    /// Its title in pictures and tables.
     pub title: String,
     /// Paths of the swept keys.
     pub keys: Vec<String>,
@@ -35,15 +36,13 @@ impl SweepIndex {
     /// The name of the file.
     pub const FILE: &str = SWEEP;
 
-    /// Reads the file of a folder; `None` where there is none.
+    /// Reads the file of a folder, if it has one.
     pub fn read(folder: &Path) -> Result<Option<Self>, InputError> {
         let file = folder.join(SWEEP);
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(InputError::unreadable(&file, &error)),
-        };
-        let index: Self = crate::files::json(&file, &text)?;
+        if !file.exists() {
+            return Ok(None);
+        }
+        let index: Self = read_json(&file)?;
         let is_name = |label: &String| {
             let mut parts = Path::new(label).components();
             matches!(
@@ -57,13 +56,11 @@ impl SweepIndex {
             .iter()
             .find(|p| !is_name(&p.label) || !whole(p))
         {
-            return Err(InputError::File {
-                file,
-                message: format!(
-                    "points: found `{}`; accepted: the name of a folder, with a value for every key",
-                    point.label
-                ),
-            });
+            let message = format!(
+                "points: found `{}`; accepted: the name of a folder, with a value for every key",
+                point.label
+            );
+            return Err(InputError::in_file(&file, message));
         }
         Ok(Some(index))
     }
@@ -74,7 +71,7 @@ impl SweepIndex {
         text.expect("plain fields can be written") + "\n"
     }
 
-    /// The sweep at a glance; `runs` are those of the points, in their order.
+    /// The results of the sweep; `runs` are those of the points, in order.
     pub fn overview(&self, runs: &[Run]) -> Overview {
         let points = self.points.iter().zip(runs);
         let rows = points.clone().flat_map(|(point, run)| {
@@ -100,15 +97,15 @@ impl SweepIndex {
 }
 
 impl SweptPoint {
-    /// Whether its policies are those of another point as well: no key touches them that has another value there.
+    /// Whether its policies are also those of another point: every key that affects them has the same value there.
     fn serves(&self, other: &Self) -> bool {
         let values = self.values.iter().zip(&other.values);
         self != other && { values }.all(|(own, its)| own.is_empty() || own == its)
     }
 }
 
-/// The policy of another run that a run without it is held against: the one that was asked for, or the clairvoyant. The first
-/// policy, which stands in where there is neither, serves runs that have nobody to compare with.
+/// The policy of another run to compare a run with: the requested reference, or the clairvoyant. Without either, the first
+/// policy is the reference of runs that have none.
 fn reference_for<'r>(run: &Run, other: &'r Run) -> Option<&'r PolicyRun> {
     let name = other.reference.as_ref()?;
     let named = |policy: &&PolicyRun| policy.name == *name;

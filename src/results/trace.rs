@@ -1,37 +1,25 @@
 //! `trace.csv`: every step of every replication, with the columns
 //! `policy,replication,episode,step,budget,context.<feature>,..,action,offer,accepted,reward`.
 //!
-//! `budget` is what is left before the step. Where nobody arrives, all cells behind it are empty; `action` 0 is no offer. An
+//! `budget` is the budget before the step. Without an arrival, all cells after it are empty; `action` 0 is no offer. An
 //! offer is the price, wage or bid, or the number of an action of a table.
 
-use std::path::Path;
-
-use super::{GrowingFile, ResultsFolder};
+use super::ResultsFolder;
+use super::rows::{CsvWriter, unwritable};
 use crate::error::OutputError;
 use crate::experiment::{Mismatch, Record, Replay, Step, Study};
 
-/// The growing file.
+/// The file while it is being written.
 #[derive(Debug)]
 pub struct TraceFile<'s> {
     study: &'s Study,
     replay: Replay<'s>,
-    csv: csv::Writer<GrowingFile>,
+    file: CsvWriter,
 }
 
 impl<'s> TraceFile<'s> {
-    /// The file's name.
-    pub const FILE: &'static str = "trace.csv";
-
     /// Starts the file of a folder.
     pub fn start(folder: &ResultsFolder, study: &'s Study) -> Result<Self, OutputError> {
-        let file = GrowingFile::start(folder, Self::FILE)?;
-        let mut trace = Self {
-            study,
-            replay: Replay::new(study),
-            csv: csv::WriterBuilder::new()
-                .buffer_capacity(1 << 16)
-                .from_writer(file),
-        };
         let task = study.world.task();
         let names = (0..task.dimension()).map(|i| match task.feature_names() {
             Some(names) => format!("context.{}", names[i]),
@@ -39,16 +27,19 @@ impl<'s> TraceFile<'s> {
         });
         let start = ["policy", "replication", "episode", "step", "budget"];
         let end = ["action", "offer", "accepted", "reward"];
-        let header = start.into_iter().map(String::from).chain(names);
-        let header = header.chain(end.into_iter().map(String::from));
-        let written = trace.csv.write_record(header);
-        written.map_err(|error| trace.unwritable(error))?;
-        Ok(trace)
+        let header = start.map(String::from).into_iter().chain(names);
+        let header = header.chain(end.map(String::from));
+        Ok(Self {
+            study,
+            replay: Replay::new(study),
+            file: CsvWriter::start(folder, "trace.csv", header)?,
+        })
     }
 
     /// Adds the steps of a record; budgets are those of the episodes.
     pub fn record(&mut self, budgets: &[u32], record: &Record) -> Result<(), TraceError> {
-        let (task, csv) = (self.study.world.task(), &mut self.csv);
+        let (task, csv) = (self.study.world.task(), &mut self.file.csv);
+        let partial = csv.get_ref().partial().to_path_buf();
         let replication = (record.replication + 1).to_string();
         let (mut episode, mut number) = (0, String::from("1"));
         let mut write = |step: &Step| -> csv::Result<()> {
@@ -83,29 +74,14 @@ impl<'s> TraceFile<'s> {
             }
             csv.write_record(None::<&[u8]>)
         };
-        let told = self
-            .replay
-            .steps(budgets, record, |step| write(step).map_err(Told::Csv));
-        told.map_err(|error| match error {
-            Told::Mismatch => TraceError::Mismatch,
-            Told::Csv(error) => TraceError::Output(self.unwritable(error)),
+        self.replay.steps(budgets, record, |step| {
+            write(step).map_err(|error| TraceError::Output(unwritable(&partial, error)))
         })
     }
 
-    /// The file is complete.
+    /// Completes the file.
     pub fn finish(self) -> Result<(), OutputError> {
-        let partial = self.partial().to_path_buf();
-        let file = self.csv.into_inner();
-        let file = file.map_err(|error| OutputError::unwritable(&partial, error.into_error()));
-        file?.finish()
-    }
-
-    fn partial(&self) -> &Path {
-        self.csv.get_ref().partial()
-    }
-
-    fn unwritable(&self, error: csv::Error) -> OutputError {
-        super::rows::unwritable(self.partial(), error)
+        self.file.finish()
     }
 }
 
@@ -115,17 +91,12 @@ pub enum TraceError {
     /// The file cannot be written.
     #[error(transparent)]
     Output(OutputError),
-    /// The record has other actions than its rewards came from.
-    #[error("found actions that do not bring the rewards beside them")]
+    /// The record's actions do not match its rewards.
+    #[error("found actions that do not match the rewards")]
     Mismatch,
 }
 
-enum Told {
-    Csv(csv::Error),
-    Mismatch,
-}
-
-impl From<Mismatch> for Told {
+impl From<Mismatch> for TraceError {
     fn from(_: Mismatch) -> Self {
         Self::Mismatch
     }

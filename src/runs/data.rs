@@ -7,17 +7,17 @@ use crate::config::StudyFile;
 use crate::error::{InputError, OutputError};
 use crate::results::ResultsFolder;
 
-/// The data of studies, read before anything is removed: it may lie in the very folder that is written to.
+/// The data of studies. It is read before anything is removed, because it may be in the results folder itself.
 #[derive(Debug, Default)]
-pub struct Data {
+pub struct StudyData {
     by_source: HashMap<PathBuf, Vec<u8>>,
 }
 
-impl Data {
+impl StudyData {
     /// Reads the data of some studies, each file once.
-    pub fn read<'f>(files: impl Iterator<Item = &'f StudyFile>) -> Result<Self, InputError> {
+    pub fn read<'f>(files: impl IntoIterator<Item = &'f StudyFile>) -> Result<Self, InputError> {
         let mut data = Self::default();
-        for file in files.flat_map(StudyFile::data) {
+        for file in files.into_iter().flat_map(StudyFile::data) {
             if !data.by_source.contains_key(&file.source) {
                 let content = file.read()?;
                 data.by_source.insert(file.source.clone(), content);
@@ -26,7 +26,7 @@ impl Data {
         Ok(data)
     }
 
-    /// Writes the resolved study and the copies that it names.
+    /// Writes the copies of the data, then the resolved study that names them.
     pub fn write(&self, file: &StudyFile, folder: &ResultsFolder) -> Result<(), OutputError> {
         for copy in file.data() {
             folder.write(&copy.name, &self.by_source[&copy.source])?;

@@ -3,15 +3,15 @@
 use thiserror::Error;
 
 use crate::error::{InputError, OutputError};
-use crate::experiment::{RunError, SinkError};
+use crate::experiment::RunError;
 
 /// Why a run, a merge or a check ended early.
 #[derive(Debug, Error)]
 pub enum RunsError {
-    /// Something that was read is wrong.
+    /// A wrong input file.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// Something cannot be written.
+    /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The study itself.
@@ -29,9 +29,4 @@ impl From<RunError> for RunsError {
             other => Self::Run(other),
         }
     }
-}
-
-/// As a sink's error.
-pub(super) fn sink(error: OutputError) -> SinkError {
-    Box::new(error)
 }

@@ -1,5 +1,5 @@
-//! The files of a finished study, derived from the records of all its replications in their order: the same bits from one file
-//! of records or from many.
+//! The files of a finished study, derived from the records of all its replications in order: the same bytes from one file of
+//! records or from many.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,28 +10,18 @@ use crate::error::InputError;
 use crate::experiment::{Phases, Prepared, Record, Study, Work};
 use crate::report::{plot, write_picture};
 use crate::results::{EpisodesFile, RecordLog, RecordReader, Results, ResultsFolder};
-use crate::results::{Setting, StudyText, TraceError, TraceFile};
-use crate::statistics::MeanAndError;
+use crate::results::{RunSetup, StudyText, TraceError, TraceFile};
 
-/// What is wrong with a record whose steps cannot be told again.
-const ACTIONS: &str = "actions that do not bring its rewards";
+/// The fault of a record whose steps cannot be replayed.
+const ACTIONS: &str = "actions that do not match its rewards";
 
-/// A study that has run and whose results are on disk.
-#[derive(Debug)]
-pub struct Finished {
-    /// Its results.
-    pub results: Results,
-    /// Final regret minus that of the first policy, paired by replication; empty where the study had been finished before.
-    pub excess: Vec<MeanAndError>,
-}
-
-/// Derives all files but `run.json` from records that have every replication; the first file of records says how it was run.
+/// Writes all files but `run.json`. The logs have every replication; the first tells how the study was run.
 pub(super) fn finish(
     file: &StudyFile,
     prepared: Prepared,
     logs: &[RecordLog],
     folder: &ResultsFolder,
-) -> Result<Finished, RunsError> {
+) -> Result<Results, RunsError> {
     let start = Instant::now();
     let study = &file.study;
     let (phases, total, elapsed) = work(study, &prepared, logs);
@@ -49,8 +39,8 @@ pub(super) fn finish(
             check(study, &record).map_err(|what| damaged(folder.path(), &record, what))?;
             episodes.record(&prepared.yardstick, &record)?;
             if let Some(trace) = &mut trace {
-                let told = trace.record(&prepared.yardstick.budgets, &record);
-                told.map_err(|error| match error {
+                let written = trace.record(&prepared.yardstick.budgets, &record);
+                written.map_err(|error| match error {
                     TraceError::Output(error) => RunsError::Output(error),
                     TraceError::Mismatch => damaged(folder.path(), &record, ACTIONS).into(),
                 })?;
@@ -65,22 +55,21 @@ pub(super) fn finish(
     }
     let text = StudyText::parse(&folder.path().join("study.toml"), file.resolved_text())?;
     let origin = &logs[0].origin;
-    let setting = Setting {
+    let setup = RunSetup {
         command: origin.command.clone(),
         report: total.report,
         strategy: origin.strategy.clone(),
         threads: origin.threads,
     };
     let outcome = prepared.into_outcome(policies, phases);
-    let excess = outcome.excess_over(0);
-    let mut results = Results::of_outcome(folder.path(), study, text, outcome, setting);
+    let mut results = Results::of_outcome(folder.path(), study, text, outcome, setup);
     results.write_tables(folder)?;
     write_picture(folder, "regret", &plot::regret(&results).svg())?;
     results.run.seconds.output = start.elapsed().as_secs_f64();
-    Ok(Finished { results, excess })
+    Ok(results)
 }
 
-/// The work of all waves: times by phase, all together, and times by policy.
+/// The work of all waves: time by phase, the total, and time by policy.
 fn work(study: &Study, prepared: &Prepared, logs: &[RecordLog]) -> (Phases, Work, Vec<Duration>) {
     let mut total = Work::default();
     let mut elapsed = vec![Duration::ZERO; study.policies.len()];
@@ -109,13 +98,12 @@ fn find(
             return Ok(record);
         }
     }
-    Err(InputError::Option {
-        option: format!("replication {} of `{policy}`", replication + 1),
-        message: "found no record; accepted: one of every replication".into(),
-    })
+    let place = format!("replication {} of `{policy}`", replication + 1);
+    let message = "found no record; accepted: one of every replication";
+    Err(InputError::option(&place, message))
 }
 
-/// Refuses records that cannot be of the study, whatever their checksums say.
+/// Refuses records that cannot belong to the study even if their checksums are right.
 pub(super) fn check(study: &Study, record: &Record) -> Result<(), &'static str> {
     let steps = study.world.task().horizon() + 1;
     let numbers = record.episodes.iter().map(|e| e.reward);
@@ -125,7 +113,7 @@ pub(super) fn check(study: &Study, record: &Record) -> Result<(), &'static str> 
     } else if record.left.len() != steps {
         Err("another number of steps")
     } else if !{ numbers }.all(f64::is_finite) {
-        Err("rewards that are no numbers")
+        Err("non-finite rewards")
     } else {
         Ok(())
     }
@@ -133,10 +121,8 @@ pub(super) fn check(study: &Study, record: &Record) -> Result<(), &'static str> 
 
 fn damaged(folder: &Path, record: &Record, found: &str) -> InputError {
     let (policy, number) = (&record.policy, record.replication + 1);
-    InputError::File {
-        file: folder.to_path_buf(),
-        message: format!(
-            "replication {number} of `{policy}`: found {found}; accepted: records of the study"
-        ),
-    }
+    let message = format!(
+        "replication {number} of `{policy}`: found {found}; accepted: records of the study"
+    );
+    InputError::in_file(folder, message)
 }

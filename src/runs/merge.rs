@@ -1,13 +1,14 @@
-//! From the shards of a study the files of a run that was not cut, byte for byte (times aside). All shards are looked at before
-//! anything is written; what is missing, duplicate, damaged or foreign is named.
+//! Makes the files of an unsharded run from the shards of a study, byte for byte (times aside). All shards are checked before
+//! anything is written; messages name missing, duplicate, damaged and foreign shards.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::finish::finish;
-use super::shards::{missing, refuse_foreign, shard_folders};
-use super::{Data, RunsError, read_study};
+use super::refuse::{refuse_foreign, shard_name};
+use super::shards::{missing, shard_folders};
+use super::{RunsError, StudyData, read_study};
 use crate::config::StudyFile;
 use crate::error::{InputError, OutputError};
 use crate::experiment::{Prepared, Shard};
@@ -15,12 +16,12 @@ use crate::files::sha256_of_file;
 use crate::report::overview;
 use crate::results::{RecordLog, Results, ResultsFolder, SweepIndex};
 
-/// All shards of a study, whole and of one origin.
+/// All shards of a study, complete and of one origin.
 #[derive(Debug)]
 pub struct Shards {
     sweep: Option<SweepIndex>,
     points: Vec<PointShards>,
-    /// Nobody writes to them meanwhile.
+    /// Nothing else can write to them meanwhile.
     _locks: Vec<ResultsFolder>,
 }
 
@@ -42,16 +43,12 @@ pub struct Merged {
 }
 
 impl Shards {
-    /// Looks at all shards of a folder.
+    /// Checks all shards of a folder.
     pub fn collect(folder: &Path) -> Result<Self, RunsError> {
         let found = shard_folders(folder)?;
-        let refused = |problems: &[String]| InputError::File {
-            file: folder.to_path_buf(),
-            message: problems.join("; "),
-        };
         let Some((first, _)) = found.first() else {
-            let problem = "found no shards; accepted: folders shard-1-of-N to shard-N-of-N";
-            return Err(refused(&[problem.into()]).into());
+            let message = "found no shards; accepted: folders shard-1-of-N to shard-N-of-N";
+            return Err(InputError::in_file(folder, message).into());
         };
         let count = first.count();
         let mut problems = Vec::new();
@@ -95,7 +92,7 @@ impl Shards {
             }
         }
         if !problems.is_empty() {
-            return Err(refused(&problems).into());
+            return Err(InputError::in_file(folder, problems.join("; ")).into());
         }
         Ok(Self {
             sweep,
@@ -104,7 +101,7 @@ impl Shards {
         })
     }
 
-    /// Writes the files of a run that was not cut.
+    /// Writes the files of an unsharded run.
     pub fn merge_into(
         &self,
         folder: &ResultsFolder,
@@ -118,16 +115,15 @@ impl Shards {
                 None => folder.clone(),
             };
             let file = &point.file;
-            Data::read(std::iter::once(file))?.write(file, &inner)?;
+            StudyData::read([file])?.write(file, &inner)?;
             let prepared = Prepared::new(&file.study)?;
-            let mut finished = finish(file, prepared, &point.logs, &inner)?;
+            let mut merged = finish(file, prepared, &point.logs, &inner)?;
             let work = point.logs.iter().flat_map(|log| &log.work);
             let work: std::time::Duration = work.map(|work| work.elapsed).sum();
-            let run = &mut finished.results.run;
-            run.seconds.total = (work + start.elapsed()).as_secs_f64();
-            run.peak_memory_bytes = peak_memory();
-            finished.results.write_run(&inner)?;
-            results.push(finished.results);
+            merged.run.seconds.total = (work + start.elapsed()).as_secs_f64();
+            merged.run.peak_memory_bytes = peak_memory();
+            merged.write_run(&inner)?;
+            results.push(merged);
         }
         if let Some(sweep) = &self.sweep {
             folder.write(SweepIndex::FILE, sweep.text().as_bytes())?;
@@ -141,7 +137,7 @@ impl Shards {
     }
 }
 
-/// The records of one study in all shards; what is wrong with them is added to the problems.
+/// The records of one study in all shards; faults are added to the problems.
 fn collect_point(
     folders: &[(Shard, PathBuf)],
     problems: &mut Vec<String>,
@@ -154,7 +150,7 @@ fn collect_point(
             Err(error) => problems.push(error.to_string()),
         }
     }
-    // The origin that most shards have is the study's; the others are foreign.
+    // The study is that of most shards; the others are foreign.
     let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, _, log) in &logs {
         *votes.entry(&log.origin.study).or_default() += 1;
@@ -173,64 +169,49 @@ fn collect_point(
     for (shard, path, log) in &logs {
         let place = name(path);
         let text = sha256_of_file(&path.join("study.toml")).unwrap_or_default();
-        if log.origin.study != origin.study {
-            let other = read_study(path)
-                .ok()
-                .and_then(|other| other.difference(&file));
-            problems.push(match other {
-                Some((key, found, accepted)) => {
-                    format!("{place}: {key}: found {found}; accepted: {accepted}, as in the other shards")
-                }
+        let problem = if log.origin.study != origin.study {
+            let other = read_study(path).ok();
+            match other.and_then(|other| other.difference(&file)) {
+                Some(difference) => format!("{place}: {difference}, as in the other shards"),
                 None => format!("{place}: found another study; accepted: that of the other shards"),
-            });
+            }
         } else if text != origin.study {
-            problems.push(format!("{place}/study.toml: found another text than its records were made from; accepted: that one"));
+            format!(
+                "{place}/study.toml: found another text than its records were made from; accepted: that one"
+            )
         } else if let Some(difference) = log.origin.difference(&origin) {
-            problems.push(format!(
-                "{place}: {}: found {}; accepted: {}, as in the other shards",
-                difference.key, difference.found, difference.accepted
-            ));
+            format!("{place}: {difference}, as in the other shards")
         } else if log.origin.shard != Some(*shard) {
-            let found = log
-                .origin
-                .shard
-                .map_or("a whole study".into(), |s| s.to_string());
-            problems.push(format!(
-                "{place}: found {found} a second time; accepted: {shard}"
-            ));
+            let found = shard_name(log.origin.shard);
+            format!("{place}: found {found} a second time; accepted: {shard}")
         } else if let Err(error) = refuse_foreign(&file.study, log) {
-            problems.push(error.to_string());
+            error.to_string()
         } else {
             let lacking: usize = missing(&file.study, log).iter().map(Vec::len).sum();
-            if lacking > 0 {
-                let all = lacking + log.count();
-                problems.push(format!(
-                    "{place}: unfinished, {} of {all} replications",
-                    log.count()
-                ));
+            if lacking == 0 {
+                continue;
             }
-        }
+            let (finished, all) = (log.count(), lacking + log.count());
+            format!("{place}: unfinished, {finished} of {all} replications")
+        };
+        problems.push(problem);
     }
     let logs = logs.into_iter().map(|(_, _, log)| log);
     Some((file, logs.collect()))
 }
 
-/// The value that most have; the first of equals.
+/// The most common value; the first of equals.
 fn most_common<T: Clone + PartialEq>(
     values: impl Iterator<Item = Result<T, InputError>>,
 ) -> Result<T, InputError> {
     let values: Vec<T> = values.collect::<Result<_, _>>()?;
-    let votes = |value: &T| values.iter().filter(|other| *other == value).count();
-    let mut best = 0;
-    for place in 1..values.len() {
-        if votes(&values[place]) > votes(&values[best]) {
-            best = place;
-        }
-    }
-    Ok(values[best].clone())
+    let votes = |value: &&T| values.iter().filter(|other| other == value).count();
+    // Of equals, `max_by_key` takes the last.
+    let best = values.iter().rev().max_by_key(votes);
+    Ok(best.expect("there is a shard").clone())
 }
 
-/// The last part of a path, or the last two for a point of a shard.
+/// The path from its shard's folder on, or its last part.
 fn name(path: &Path) -> String {
     let parts: Vec<String> = path
         .components()

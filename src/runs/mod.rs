@@ -1,28 +1,27 @@
-//! Studies run into folders: whole or in shards, from the start or from where an earlier run ended; shards merged, folders
-//! counted and verified. Above `config`, `experiment`, `results` and `report`; below the command line.
+//! Studies run in folders: whole or in shards, from the start or resumed; shards merged, folders counted and verified. Above
+//! `config`, `experiment`, `results` and `report`; below the command line.
 //!
-//! A folder under way has `study.toml`, its data, `records.jsonl` (finished replications, appended and synced wave by wave) and
-//! `wave.json` (the wave under way, saved every so often). When all replications are there, the files of the study are derived
-//! from the records, `run.json` last, and the two files of the way are removed. A shard stops before that: its records are its
-//! product.
+//! A folder of an unfinished study has `study.toml`, its data and two checkpoint files: `records.jsonl` (finished
+//! replications, appended and synced wave by wave) and `wave.json` (the current wave, saved from time to time). When all
+//! replications are there, the files of the study are derived from the records, `run.json` last, and the checkpoint files
+//! are removed. A shard stops before that: its records are its product.
 //!
 //! The page [`clusters`](crate::guide::clusters) of the guide has recipes for Slurm, GNU parallel and Kubernetes.
 
 mod data;
 mod error;
 mod finish;
+mod in_folder;
 mod merge;
-mod run;
-mod same;
+mod refuse;
 mod shards;
 mod status;
 mod verify;
 
-pub use data::Data;
+pub use data::StudyData;
 pub use error::RunsError;
-pub use finish::Finished;
+pub use in_folder::{Progress, RunOptions, SaveEvery, run_in_folder};
 pub use merge::{Merged, Shards};
-pub use run::{How, SaveEvery, Watch, run_study};
-pub use same::{read_study, refuse_other_study};
+pub(crate) use refuse::read_study;
 pub use status::{PolicyStatus, ShardState, Status, status};
 pub use verify::{MadeWith, Verified, made_with, verify};

@@ -1,12 +1,12 @@
-//! The shards of a study as folders, and what is missing of each.
+//! The folders of a study: shards, points, and the replications that each lacks.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::InputError;
 use crate::experiment::{Shard, Study, Todo};
-use crate::results::RecordLog;
+use crate::results::{RecordLog, SweepIndex, SweptPoint};
 
-/// The folders of shards in a folder, by shard.
+/// The shards in a folder, in order.
 pub(super) fn shard_folders(folder: &Path) -> Result<Vec<(Shard, PathBuf)>, InputError> {
     let unreadable = |error: std::io::Error| InputError::unreadable(folder, &error);
     let mut shards = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn shard_folders(folder: &Path) -> Result<Vec<(Shard, PathBuf)>, Inpu
     Ok(shards)
 }
 
-/// The replications that a file of records lacks of its share, by policy.
+/// The replications of its share that a file of records lacks, by policy.
 pub(super) fn missing(study: &Study, log: &RecordLog) -> Vec<Vec<usize>> {
     let mut todo = Todo::share(study, log.origin.shard).replications;
     for (policy, pending) in study.policies.iter().zip(&mut todo) {
@@ -33,29 +33,20 @@ pub(super) fn missing(study: &Study, log: &RecordLog) -> Vec<Vec<usize>> {
     todo
 }
 
-/// Refuses records that are not of the study, or not of the share.
-pub(super) fn refuse_foreign(study: &Study, log: &RecordLog) -> Result<(), InputError> {
-    let all = 0..study.replications;
-    let shard = log.origin.shard;
-    let share = shard.map_or(all, |shard| shard.share(study.replications));
-    let refused = |message: String| InputError::File {
-        file: log.path.clone(),
-        message,
-    };
-    for policy in log.policies() {
-        if study.policies.iter().all(|known| known.name != policy) {
-            return Err(refused(format!(
-                "found records of `{policy}`; accepted: the study's policies"
-            )));
+/// The folders of the studies at a place within a folder: the place itself, or the points of its sweep.
+pub(super) fn studies_at(folder: &Path, place: &str) -> Result<Vec<String>, InputError> {
+    Ok(match SweepIndex::read(&folder.join(place))? {
+        None => vec![place.into()],
+        Some(sweep) => {
+            let path = |point: &SweptPoint| Path::new(place).join(&point.label);
+            let paths = sweep.points.iter().map(path);
+            paths.map(|p| p.to_string_lossy().into_owned()).collect()
         }
-        if let Some(other) = log.finished(policy).find(|r| !share.contains(r)) {
-            return Err(refused(format!(
-                "found replication {} of `{policy}`; accepted: {} to {}",
-                other + 1,
-                share.start + 1,
-                share.end
-            )));
-        }
-    }
-    Ok(())
+    })
+}
+
+/// The error of a folder without a study.
+pub(super) fn no_study(folder: &Path) -> InputError {
+    let message = "found no study; accepted: a folder of results or of shards";
+    InputError::in_file(folder, message)
 }

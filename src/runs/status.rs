@@ -1,28 +1,28 @@
-//! How far a study is, judged by its files alone.
+//! The progress of a study, judged by its files alone.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::shards::{missing, shard_folders};
+use super::shards::{missing, no_study, shard_folders, studies_at};
 use super::{RunsError, read_study};
 use crate::config::StudyFile;
 use crate::error::InputError;
 use crate::experiment::{Shard, Study};
 use crate::results::{RecordLog, SweepIndex, open_episodes, read_wave};
 
-/// How far a study, a shard, or a point of either is.
+/// The progress of a study, a shard, or a point of either.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
-    /// The folder, from the one that was asked for; empty for that one itself.
+    /// The folder, relative to the requested one; empty for that one itself.
     pub folder: String,
-    /// What its files say.
+    /// The state of its files.
     pub state: ShardState,
     /// The policies, in the order of the study.
     pub policies: Vec<PolicyStatus>,
 }
 
-/// What the files of a folder say.
+/// The state of a folder's files.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShardState {
@@ -30,74 +30,54 @@ pub enum ShardState {
     Finished,
     /// Some are missing.
     Unfinished,
-    /// There is no such folder, or nothing in it.
+    /// The folder is missing or empty.
     Missing,
-    /// Its files cannot be used, and why.
+    /// Its files cannot be used; the reason.
     Damaged(String),
 }
 
-/// How far a policy is.
+/// The progress of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyStatus {
     /// Its name.
     pub policy: String,
-    /// Replications that are finished.
+    /// Finished replications.
     pub finished: usize,
     /// Replications of the share.
     pub replications: usize,
-    /// Replications whose state is saved, and the episodes they have behind them.
+    /// The number of replications with a saved state, and their episode.
     pub under_way: Option<(usize, usize)>,
 }
 
-/// How far the study of a folder is: of all its points, and of all its shards where it is cut.
+/// The progress of the study in a folder: of all its points, and of all its shards.
 pub fn status(folder: &Path) -> Result<Vec<Status>, RunsError> {
-    let mut all = Vec::new();
-    let shards = shard_folders(folder)?;
-    if let Some((first, _)) = shards.first() {
+    let mut places = Vec::new();
+    if let Some((first, _)) = shard_folders(folder)?.first() {
         for shard in Shard::all(first.count()) {
-            points(folder, &shard.folder(), &mut all)?;
+            places.extend(studies_at(folder, &shard.folder())?);
         }
     }
     let whole = ["study.toml", SweepIndex::FILE];
     if whole.iter().any(|name| folder.join(name).is_file()) {
-        points(folder, "", &mut all)?;
+        places.extend(studies_at(folder, "")?);
     }
-    if all.is_empty() {
-        let message = "found no study; accepted: a folder of results or of shards";
-        return Err(InputError::File {
-            file: folder.to_path_buf(),
-            message: message.into(),
-        }
-        .into());
+    if places.is_empty() {
+        return Err(no_study(folder).into());
     }
-    Ok(all)
-}
-
-/// One entry for a study, one per point for a sweep.
-fn points(folder: &Path, name: &str, all: &mut Vec<Status>) -> Result<(), RunsError> {
-    let place = folder.join(name);
-    let Some(sweep) = SweepIndex::read(&place)? else {
-        all.push(of_folder(&place, name.into()));
-        return Ok(());
-    };
-    for point in &sweep.points {
-        let label = Path::new(name).join(&point.label);
-        let label = label.to_string_lossy().into_owned();
-        all.push(of_folder(&place.join(&point.label), label));
-    }
-    Ok(())
+    let all = places.into_iter();
+    Ok(all
+        .map(|name| of_folder(&folder.join(&name), name))
+        .collect())
 }
 
 fn of_folder(folder: &Path, name: String) -> Status {
     let (state, policies) = match count(folder) {
         Ok(Some(policies)) => {
             let all = policies.iter().all(|p| p.finished == p.replications);
-            let state = if all {
-                ShardState::Finished
-            } else {
-                ShardState::Unfinished
-            };
-            (state, policies)
+            match all {
+                true => (ShardState::Finished, policies),
+                false => (ShardState::Unfinished, policies),
+            }
         }
         Ok(None) => (ShardState::Missing, Vec::new()),
         Err(error) => (ShardState::Damaged(error.to_string()), Vec::new()),
@@ -135,7 +115,7 @@ fn count(folder: &Path) -> Result<Option<Vec<PolicyStatus>>, InputError> {
     Ok(Some(policies))
 }
 
-/// Of a finished study, by its lines.
+/// Counts the finished replications in the episodes file.
 fn count_episodes(folder: &Path, file: &StudyFile) -> Result<Vec<PolicyStatus>, InputError> {
     let study = &file.study;
     let mut finished = vec![0; study.policies.len()];

@@ -1,9 +1,10 @@
-//! Whether a folder is what it says: checksums, the summary from the episodes, and one replication run again.
+//! Verifies a folder: checksums, the summary from the episodes, and one replication run again.
 
 use std::path::Path;
 
 use super::finish::check;
-use super::shards::{missing, refuse_foreign, shard_folders};
+use super::refuse::refuse_foreign;
+use super::shards::{missing, no_study, shard_folders, studies_at};
 use super::{RunsError, read_study};
 use crate::config::StudyFile;
 use crate::dp::Backend;
@@ -15,7 +16,7 @@ use crate::results::open_episodes;
 use crate::results::{EpisodeRow, EpisodesFormat, RecordLog, Run, SummaryRow, SweepIndex};
 use crate::results::{csv_text, episode_rows};
 
-/// What a folder was made with, and a backend must be asked for.
+/// The options that a folder was made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeWith {
     /// `cpu`, `gpu` or `auto`.
@@ -24,16 +25,16 @@ pub struct MadeWith {
     pub precision: String,
     /// `auto`, or the name of a strategy.
     pub strategy: String,
-    /// The command line, as of a run that is neither cut nor resumed.
+    /// The command line without options for shards, saving and resuming.
     pub command: String,
 }
 
-/// A folder that was found to be what it says.
+/// A verified folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// The folder, from the one that was asked for; empty for that one itself.
+    /// The folder, relative to the requested one; empty for that one itself.
     pub folder: String,
-    /// What was checked, in words.
+    /// The checks that passed.
     pub checks: Vec<String>,
 }
 
@@ -44,25 +45,18 @@ fn studies(folder: &Path) -> Result<Vec<String>, InputError> {
     places.extend(shards.map(|(shard, _)| shard.folder()));
     let mut all = Vec::new();
     for place in places {
-        match SweepIndex::read(&folder.join(&place))? {
-            Some(sweep) => all.extend(sweep.points.iter().map(|point| {
-                let path = Path::new(&place).join(&point.label);
-                path.to_string_lossy().into_owned()
-            })),
-            None if folder.join(&place).join("study.toml").is_file() => all.push(place),
-            None => {}
-        }
+        let found = studies_at(folder, &place)?;
+        let is_study =
+            |name: &String| *name != place || folder.join(name).join("study.toml").is_file();
+        all.extend(found.into_iter().filter(is_study));
     }
-    if all.is_empty() {
-        return Err(wrong(
-            folder,
-            "found no study; accepted: a folder of results or of shards",
-        ));
+    match all.is_empty() {
+        true => Err(no_study(folder)),
+        false => Ok(all),
     }
-    Ok(all)
 }
 
-/// What the first study of a folder was made with.
+/// The options that the first study of a folder was made with.
 pub fn made_with(folder: &Path) -> Result<MadeWith, RunsError> {
     let first = folder.join(&studies(folder)?[0]);
     if first.join("run.json").is_file() {
@@ -74,27 +68,24 @@ pub fn made_with(folder: &Path) -> Result<MadeWith, RunsError> {
             command: run.command,
         });
     }
-    let log = RecordLog::read(&first)?;
-    let log =
-        log.ok_or_else(|| wrong(&first, "found no records; accepted: a study that has begun"))?;
+    let origin = records(&first)?.origin;
     Ok(MadeWith {
-        backend: log.origin.backend,
-        precision: log.origin.precision,
-        strategy: log.origin.strategy,
-        command: log.origin.command,
+        backend: origin.backend,
+        precision: origin.precision,
+        strategy: origin.strategy,
+        command: origin.command,
     })
 }
 
-/// Verifies all studies of a folder; the first thing that is wrong ends it.
+/// Verifies all studies of a folder; the first fault is the error.
 pub fn verify(folder: &Path, backend: &mut dyn Backend) -> Result<Vec<Verified>, RunsError> {
-    let places = studies(folder)?;
     let mut verified = Vec::new();
-    for place in places {
+    for place in studies(folder)? {
         let inner = folder.join(&place);
         let file = read_study(&inner)?;
         let checks = match inner.join("run.json").is_file() {
-            true => finished(&inner, &file, backend)?,
-            false => under_way(&inner, &file, backend)?,
+            true => verify_finished(&inner, &file, backend)?,
+            false => verify_unfinished(&inner, &file, backend)?,
         };
         verified.push(Verified {
             folder: place,
@@ -116,31 +107,25 @@ pub fn verify(folder: &Path, backend: &mut dyn Backend) -> Result<Vec<Verified>,
     Ok(verified)
 }
 
-/// The table and the pictures of a sweep, made again from its points; another version may have drawn others.
+/// Makes the table and the pictures of a sweep again. Another version may have drawn other pictures.
 fn check_overview(folder: &Path, sweep: &SweepIndex, runs: &[Run]) -> Result<(), InputError> {
     let table = sweep.overview(runs);
     let mut files = vec![("overview.csv", table.text())];
-    if runs
-        .iter()
-        .all(|run| run.version == env!("CARGO_PKG_VERSION"))
-    {
+    let own = |run: &Run| run.version == env!("CARGO_PKG_VERSION");
+    if runs.iter().all(own) {
         let svg = overview::picture(&sweep.title, &table);
         files.push(("overview.png", png::Painter::default().png(&svg)));
         files.push(("overview.svg", svg.into_bytes()));
     }
-    for (name, accepted) in files {
+    for (name, content) in files {
         let file = folder.join(name);
-        if bytes(&file)? != accepted {
-            return Err(wrong(
-                &file,
-                "found another one than the points have; accepted: that",
-            ));
-        }
+        let message = "found other content than the points give; accepted: that";
+        require(bytes(&file)? == content, &file, message)?;
     }
     Ok(())
 }
 
-fn finished(
+fn verify_finished(
     folder: &Path,
     file: &StudyFile,
     backend: &mut dyn Backend,
@@ -150,91 +135,60 @@ fn finished(
     let path = folder.join("run.json");
     let run = Run::read(&path)?;
     let text = bytes(&path)?;
-    if !std::str::from_utf8(&text).is_ok_and(|text| run.is_sealed(text)) {
-        return Err(wrong(
-            &path,
-            "found another checksum than that of its text; accepted: run.json as it was written",
-        )
-        .into());
-    }
+    let sealed = std::str::from_utf8(&text).is_ok_and(|text| run.is_sealed(text));
+    let message =
+        "found another checksum than that of its text; accepted: run.json as it was written";
+    require(sealed, &path, message)?;
     for (name, checksum) in &run.files {
         let file = folder.join(name);
         let found = sha256_of_file(&file);
         let found = found.map_err(|error| InputError::unreadable(&file, &error))?;
-        if found != *checksum {
-            let message = format!("found checksum {found}; accepted: {checksum}, of run.json");
-            return Err(wrong(&file, &message).into());
-        }
+        let message = format!("found checksum {found}; accepted: {checksum}, of run.json");
+        require(found == *checksum, &file, message)?;
     }
     let format = file.episodes_format;
     let replication = chosen(&run.checksum, study.replications);
     let episodes = Episodes::read(folder, format, &prepared, replication)?;
     let summary = folder.join("summary.csv");
-    if episodes.summary != bytes(&summary)? {
-        return Err(wrong(
-            &summary,
-            "found other means than the episodes have; accepted: those",
-        )
-        .into());
-    }
-    let again = run_again(&prepared, backend, episodes.replication, |_| true)?;
-    if again != episodes.lines {
-        let message = format!(
-            "replication {}: found other lines than it has when it is run again; accepted: those",
-            episodes.replication + 1
-        );
-        return Err(wrong(&folder.join(file.episodes_format.file()), &message).into());
-    }
+    let message = "found other means than those of the episodes; accepted: those";
+    require(episodes.summary == bytes(&summary)?, &summary, message)?;
+    let again = run_again(&prepared, backend, replication, |_| true)?;
+    let (name, number) = (format.file(), replication + 1);
+    let message = format!(
+        "replication {number}: found other lines than when it is run again; accepted: those"
+    );
+    require(again == episodes.lines, &folder.join(name), message)?;
     Ok(vec![
         format!("{} checksums", run.files.len() + 1),
-        format!(
-            "summary.csv from {} lines of {}",
-            episodes.count,
-            file.episodes_format.file()
-        ),
-        format!(
-            "replication {} run again: {} lines",
-            episodes.replication + 1,
-            again.len()
-        ),
+        format!("summary.csv from {} lines of {name}", episodes.count),
+        format!("replication {number} run again: {} lines", again.len()),
     ])
 }
 
-fn under_way(
+fn verify_unfinished(
     folder: &Path,
     file: &StudyFile,
     backend: &mut dyn Backend,
 ) -> Result<Vec<String>, RunsError> {
     let study = &file.study;
-    let log = RecordLog::read(folder)?;
-    let log =
-        log.ok_or_else(|| wrong(folder, "found no records; accepted: a study that has begun"))?;
-    let text = sha256(&bytes(&folder.join("study.toml"))?);
-    if text != log.origin.study {
-        return Err(wrong(
-            &folder.join("study.toml"),
-            "found another text than the records were made from; accepted: that one",
-        )
-        .into());
-    }
+    let log = records(folder)?;
+    let study_file = folder.join("study.toml");
+    let text = sha256(&bytes(&study_file)?);
+    let message = "found another text than the records were made from; accepted: that one";
+    require(text == log.origin.study, &study_file, message)?;
     refuse_foreign(study, &log)?;
     let mut reader = log.open()?;
     let mut finished: Vec<Record> = Vec::new();
-    let all: Vec<usize> = study
-        .policies
-        .iter()
-        .flat_map(|p| log.finished(&p.name))
-        .collect();
+    let policies = study.policies.iter();
+    let all: Vec<usize> = policies.flat_map(|p| log.finished(&p.name)).collect();
     let replication = all.get(chosen(&text, all.len().max(1))).copied();
     for policy in &study.policies {
         for number in log.finished(&policy.name) {
             let record = reader.record(&policy.name, number)?;
             let Some(record) = record else { continue };
-            check(study, &record).map_err(|what| {
-                wrong(
-                    &log.path,
-                    &format!("found {what}; accepted: records of the study"),
-                )
+            check(study, &record).map_err(|fault| {
+                let message = format!("found {fault}; accepted: records of the study");
+                InputError::in_file(&log.path, message)
             })?;
             if Some(number) == replication {
                 finished.push(record);
@@ -246,31 +200,26 @@ fn under_way(
     if let Some(replication) = replication {
         let has = |policy: &str| finished.iter().any(|record| record.policy == policy);
         let prepared = Prepared::new(study)?;
-        let rows = |record: &Record| episode_rows(&prepared.yardstick, record).collect::<Vec<_>>();
-        let expected: Vec<EpisodeRow> = finished.iter().flat_map(rows).collect();
-        if run_again(&prepared, backend, replication, has)? != expected {
-            let message = format!(
-                "replication {}: found other records than it has when it is run again; accepted: those",
-                replication + 1
-            );
-            return Err(wrong(&log.path, &message).into());
-        }
-        checks.push(format!(
-            "replication {} run again: {} lines",
-            replication + 1,
-            expected.len()
-        ));
+        let lines = lines_of(&prepared, &finished);
+        let number = replication + 1;
+        let message = format!(
+            "replication {number}: found other records than when it is run again; accepted: those"
+        );
+        let again = run_again(&prepared, backend, replication, has)?;
+        require(again == lines, &log.path, message)?;
+        let count = lines.len();
+        checks.push(format!("replication {number} run again: {count} lines"));
     }
     Ok(checks)
 }
 
-/// One of so many, by the digits of a checksum: another one for another run.
+/// A number below `count` from the digits of a checksum, so that runs differ.
 fn chosen(checksum: &str, count: usize) -> usize {
     let digits = checksum.get(..8).unwrap_or("0");
     u32::from_str_radix(digits, 16).unwrap_or(0) as usize % count
 }
 
-/// The lines of a replication of some policies, computed anew.
+/// Runs a replication of some policies again.
 fn run_again(
     prepared: &Prepared,
     backend: &mut dyn Backend,
@@ -278,12 +227,9 @@ fn run_again(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<EpisodeRow>, RunsError> {
     let study = prepared.study;
-    let of = |name: &str| {
-        if wanted(name) {
-            vec![replication]
-        } else {
-            Vec::new()
-        }
+    let of = |name: &str| match wanted(name) {
+        true => vec![replication],
+        false => Vec::new(),
     };
     let todo = Todo {
         replications: study.policies.iter().map(|p| of(&p.name)).collect(),
@@ -291,16 +237,20 @@ fn run_again(
     };
     let mut records: Vec<Record> = Vec::new();
     prepared.run(todo, backend, &mut records)?;
-    let rows = |record: &Record| episode_rows(&prepared.yardstick, record).collect::<Vec<_>>();
-    Ok(records.iter().flat_map(rows).collect())
+    Ok(lines_of(prepared, &records))
 }
 
-/// What the lines of episodes say.
+fn lines_of(prepared: &Prepared, records: &[Record]) -> Vec<EpisodeRow> {
+    let rows = |record| episode_rows(&prepared.yardstick, record);
+    records.iter().flat_map(rows).collect()
+}
+
+/// The content of the episodes file.
 struct Episodes {
     count: usize,
+    /// `summary.csv` as it follows from the lines.
     summary: Vec<u8>,
-    replication: usize,
-    /// Its lines.
+    /// The lines of one replication.
     lines: Vec<EpisodeRow>,
 }
 
@@ -325,13 +275,11 @@ impl Episodes {
                             == (policy.name.as_str(), number + 1, t + 1)
                     });
                     let Some(row) = row else {
+                        let (policy, number, t) = (&policy.name, number + 1, t + 1);
                         let message = format!(
-                            "found no line of `{}`, replication {}, episode {} in its place; accepted: all lines in order",
-                            policy.name,
-                            number + 1,
-                            t + 1
+                            "found no line of `{policy}`, replication {number}, episode {t} in its place; accepted: all lines in order"
                         );
-                        return Err(wrong(&path, &message).into());
+                        return Err(InputError::in_file(&path, message).into());
                     };
                     episodes.push(EpisodeOutcome {
                         reward: row.reward,
@@ -352,7 +300,6 @@ impl Episodes {
         Ok(Self {
             count,
             summary: csv_text(summary),
-            replication,
             lines,
         })
     }
@@ -362,9 +309,14 @@ fn bytes(file: &Path) -> Result<Vec<u8>, InputError> {
     std::fs::read(file).map_err(|error| InputError::unreadable(file, &error))
 }
 
-fn wrong(file: &Path, message: &str) -> InputError {
-    InputError::File {
-        file: file.to_path_buf(),
-        message: message.into(),
+fn records(folder: &Path) -> Result<RecordLog, InputError> {
+    let message = "found no records; accepted: a study that has begun";
+    RecordLog::read(folder)?.ok_or_else(|| InputError::in_file(folder, message))
+}
+
+fn require(holds: bool, file: &Path, message: impl Into<String>) -> Result<(), InputError> {
+    match holds {
+        true => Ok(()),
+        false => Err(InputError::in_file(file, message)),
     }
 }

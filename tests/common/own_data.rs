@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use cbwk_gpu::config::TaskFolder;
 use cbwk_gpu::experiment::sample_log;
 use cbwk_gpu::history::{BudgetSource, Import, ImportSpec, OfferKind, StepSource};
+use cbwk_gpu::shop::TaskFolder;
 use cbwk_gpu::task::ApplicationSpec;
 use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, World, WorldSpec};
 

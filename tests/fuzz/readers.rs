@@ -12,7 +12,7 @@ use cbwk_gpu::experiment::{Prepared, Sink, SinkError, Todo, WaveState};
 use cbwk_gpu::files::sha256;
 use cbwk_gpu::history::{BudgetSource, ImportSpec, OfferKind, StepSource};
 use cbwk_gpu::results::{
-    EpisodeRow, Overview, RecordLog, Results, ResultsFolder, Rows, Run, StudyText,
+    CsvReader, EpisodeRow, Overview, RecordLog, Results, ResultsFolder, Run, StudyText,
 };
 use cbwk_gpu::runs::{Shards, status};
 
@@ -99,7 +99,7 @@ pub fn read_results(folder: &Path, name: &str, input: &[u8]) -> Result<(), Input
         "study.toml" => StudyText::read(&file).map(drop)?,
         "overview.csv" => return Overview::read(&file).map(drop),
         "episodes.csv" => {
-            return Rows::<EpisodeRow, _>::open(&file)?.try_for_each(|line| line.map(drop));
+            return CsvReader::<EpisodeRow, _>::open(&file)?.try_for_each(|line| line.map(drop));
         }
         _ => {}
     }

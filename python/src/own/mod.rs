@@ -6,9 +6,10 @@ mod policy;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cbwk_gpu::config::{Document, LiveLearning};
+use cbwk_gpu::config::Document;
 use cbwk_gpu::experiment::{NamedPolicy, Study};
 use cbwk_gpu::policy::LearnerSpec;
+use cbwk_gpu::shop::LiveLearning;
 use cbwk_gpu::task::{EpisodeContexts, Task};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -116,9 +117,7 @@ pub fn learner_spec(settings: &Table, task: &Task) -> PyResult<LearnerSpec> {
     let mut stand_in = Table::new();
     stand_in.insert("kind".into(), "armed".into());
     policy.insert("oracle".into(), Value::Table(stand_in));
-    let mut table = Table::new();
-    table.insert("policies".into(), vec![Value::Table(policy)].into());
-    let document = Document::from_table("policy", &table);
+    let document = Document::from_table("policy", &policy);
     let read = LiveLearning::from_document(&document, task).map_err(of_input)?;
     if read.learning.sampling {
         let accepted = "mimic-opt-dp, tight-opt-dp: an own oracle has no posterior to draw from";

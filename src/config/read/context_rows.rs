@@ -1,20 +1,21 @@
 //! Context rows from a CSV file: header `episode,step,<feature>,...`, one line per (episode, step), in any order of lines
-//! and columns; empty features mean that nobody arrived.
+//! and columns; empty features mean no arrival.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use csv::{Position, StringRecord};
 
-use super::Read;
+use crate::config::Read;
 use crate::error::InputError;
+use crate::files::read_text;
 use crate::history::FeatureColumns;
 use crate::task::{ContextRows, NUMBER_LIMIT};
 
-/// What is known of the names of features, so that no column of one file is taken for another column of a second.
+/// The known names of features, so that different files of a study agree on their columns.
 #[derive(Debug, Clone, Default)]
 pub enum FeatureNames {
-    /// Nothing yet: columns count by position.
+    /// None yet: columns count by position.
     #[default]
     Unknown,
     /// The study names its features: columns are found by name.
@@ -32,7 +33,7 @@ impl FeatureNames {
         }
     }
 
-    /// Takes note of the names in a file; others than those of an earlier file are refused.
+    /// Accepts the names in a file; refuses names that differ from those of an earlier file.
     pub fn accept(&mut self, file: &Path, found: &[String]) -> Read<()> {
         match self {
             Self::OfFile(other, known) if known != found => {
@@ -42,11 +43,7 @@ impl FeatureNames {
                     known.join(","),
                     other.display()
                 );
-                Err(InputError::At {
-                    file: file.to_path_buf(),
-                    line: 1,
-                    message,
-                })
+                Err(InputError::at(file, 1, message))
             }
             Self::Unknown => {
                 *self = Self::OfFile(file.to_path_buf(), found.to_vec());
@@ -65,21 +62,10 @@ struct Source<'f> {
 
 impl Source<'_> {
     fn at(&self, line: u64, message: String) -> InputError {
-        InputError::At {
-            file: self.file.to_path_buf(),
-            line: line as usize,
-            message,
-        }
+        InputError::at(self.file, line as usize, message)
     }
 
-    fn whole_file(&self, message: String) -> InputError {
-        InputError::File {
-            file: self.file.to_path_buf(),
-            message,
-        }
-    }
-
-    /// The place of a column that must be there.
+    /// The place of a required column.
     fn column(&self, name: &str) -> Read<usize> {
         let mut places = (0..self.header.len()).filter(|&i| &self.header[i] == name);
         match (places.next(), places.next()) {
@@ -112,7 +98,7 @@ impl Source<'_> {
         Ok(places)
     }
 
-    /// The features of a line; `None` where all are empty.
+    /// The features of a line; `None` if all are empty.
     fn context(&self, record: &StringRecord, places: &[usize]) -> Read<Option<Vec<f64>>> {
         if places.iter().all(|&i| record[i].is_empty()) {
             return Ok(None);
@@ -135,18 +121,17 @@ fn line_of(record: &StringRecord) -> u64 {
     record.position().map_or(0, Position::line)
 }
 
-/// A line of the file: nothing yet, nobody, or the place of a context's features.
+/// A step of an episode: not read yet, no arrival, or the place of the context's features.
 #[derive(Clone, Copy, PartialEq)]
 enum Cell {
     Missing,
-    Nobody,
-    Somebody(usize),
+    NoArrival,
+    Context(usize),
 }
 
 /// Reads a file; rows are in the order in which their episodes first appear.
 pub fn read(file: &Path, horizon: usize, names: &mut FeatureNames) -> Read<ContextRows> {
-    let text =
-        crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
+    let text = read_text(file)?;
     parse(file, text.trim_start_matches('\u{feff}'), horizon, names)
 }
 
@@ -192,28 +177,29 @@ fn parse(file: &Path, text: &str, horizon: usize, names: &mut FeatureNames) -> R
             return Err(source.at(line_of(&record), message));
         }
         *cell = match source.context(&record, &places)? {
-            None => Cell::Nobody,
+            None => Cell::NoArrival,
             Some(context) => {
                 features.extend(context);
-                Cell::Somebody(features.len() - places.len())
+                Cell::Context(features.len() - places.len())
             }
         };
     }
     if let Some(missing) = cells.iter().position(|cell| *cell == Cell::Missing) {
         let (episode, step) = (&episodes[missing / horizon], missing % horizon + 1);
-        return Err(source.whole_file(format!(
+        let message = format!(
             "step {step} of episode {episode} is missing; accepted: steps 1 to {horizon} in every episode"
-        )));
+        );
+        return Err(InputError::in_file(file, message));
     }
     if cells.is_empty() {
         let message = "found no rows; accepted: at least one episode";
-        return Err(source.whole_file(message.into()));
+        return Err(InputError::in_file(file, message));
     }
     let mut rows = ContextRows::new(horizon, places.len());
     for cell in cells {
         rows.push(match cell {
-            Cell::Somebody(first) => Some(&features[first..first + places.len()]),
-            Cell::Nobody | Cell::Missing => None,
+            Cell::Context(first) => Some(&features[first..first + places.len()]),
+            Cell::NoArrival | Cell::Missing => None,
         });
     }
     Ok(rows)

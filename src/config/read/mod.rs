@@ -1,4 +1,4 @@
-//! From sections of the study file to specifications of the model and the policies.
+//! From sections of the study file to the specifications of world and policies.
 
 pub(super) mod context_rows;
 mod oracles;
@@ -6,39 +6,32 @@ mod policies;
 
 use std::path::Path;
 
-use super::section::Section;
+use super::{Read, Section};
 use crate::error::InputError;
+use crate::files::read_text;
 use crate::history::{EmpiricalLaw, LabeledLog, LogForm, POOLED_BELOW};
-use crate::task::{ApplicationSpec, COST_LIMIT, HORIZON_LIMIT, KernelSpec};
+use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec};
 use crate::world::{
     BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, LawSpec, SegmentSpec, WorldSpec,
 };
 
 use context_rows::FeatureNames;
-pub(super) use policies::{NamedSpec, learner, policies};
-
-type Read<T> = Result<T, InputError>;
+pub(super) use policies::{NamedSpec, policies};
+pub(crate) use policies::{initial_log_of, learner};
 
 const WHOLE: std::ops::RangeInclusive<u64> = 0..=u32::MAX as u64;
 const COST: std::ops::RangeInclusive<u64> = 1..=COST_LIMIT as u64;
 
-/// The horizon, read first because other sections need it.
-pub(super) fn horizon(study: &mut Section) -> Read<usize> {
-    study
-        .whole("horizon", 1..=HORIZON_LIMIT as u64)
-        .map(|h| h as usize)
-}
-
-/// Everything but policies and study settings.
+/// The world of a study.
 pub(super) fn world(
     root: &mut Section,
     horizon: usize,
     names: &mut FeatureNames,
 ) -> Read<WorldSpec> {
-    let budget = section(root, "budget", budget)?;
-    let (application, reward_max) = section(root, "application", application)?;
-    let contexts = section(root, "contexts", |s| contexts(s, horizon, names))?;
-    let conversion = section(root, "conversion", conversion)?;
+    let budget = root.table("budget", budget)?;
+    let (application, reward_max) = root.table("application", application)?;
+    let contexts = root.table("contexts", |s| contexts(s, horizon, names))?;
+    let conversion = root.table("conversion", conversion)?;
     Ok(WorldSpec {
         horizon,
         budget,
@@ -49,64 +42,28 @@ pub(super) fn world(
     })
 }
 
-/// Reads a sub-table whole and records its resolved form.
-fn section<'d, T>(
-    parent: &mut Section<'d>,
-    key: &'static str,
-    read: impl FnOnce(&mut Section<'d>) -> Read<T>,
-) -> Read<T> {
-    let mut child = parent.section(key)?;
-    let value = read(&mut child)?;
-    let resolved = child.finish()?;
-    parent.resolve(key, resolved);
-    Ok(value)
-}
-
-/// Reads a list of sub-tables likewise.
-fn sections<'d, T>(
-    parent: &mut Section<'d>,
-    key: &'static str,
-    mut read: impl FnMut(&mut Section<'d>) -> Read<T>,
-) -> Read<Vec<T>> {
-    let mut resolved = Vec::new();
-    let mut values = Vec::new();
-    for mut child in parent.sections(key)? {
-        values.push(read(&mut child)?);
-        resolved.push(child.finish()?);
-    }
-    parent.resolve(key, resolved);
-    Ok(values)
-}
-
 fn budget(s: &mut Section) -> Read<BudgetSpec> {
-    Ok(
-        match s.kind(&["constant", "cycle", "uniform", "file"])?.as_str() {
-            "constant" => BudgetSpec::Constant {
-                value: s.whole("value", WHOLE)? as u32,
-            },
-            "cycle" => BudgetSpec::Cycle {
-                values: s.wholes("values", WHOLE)?,
-            },
-            "uniform" => BudgetSpec::Uniform {
-                low: s.whole("low", WHOLE)? as u32,
-                high: s.whole("high", WHOLE)? as u32,
-            },
-            _ => BudgetSpec::Sequence {
-                values: read_budgets(&s.path("path")?)?,
-            },
+    let kind = s.kind(&["constant", "cycle", "uniform", "file"])?;
+    Ok(match kind.as_str() {
+        "constant" => BudgetSpec::Constant {
+            value: s.whole("value", WHOLE)? as u32,
         },
-    )
+        "cycle" => BudgetSpec::Cycle {
+            values: s.wholes("values", WHOLE)?,
+        },
+        "uniform" => BudgetSpec::Uniform {
+            low: s.whole("low", WHOLE)? as u32,
+            high: s.whole("high", WHOLE)? as u32,
+        },
+        _ => BudgetSpec::Sequence {
+            values: read_budgets(&s.path("path")?)?,
+        },
+    })
 }
 
 /// A file of starting budgets: a CSV with a column `b_t`, one line per episode.
 fn read_budgets(file: &Path) -> Read<Vec<u32>> {
-    let text =
-        crate::files::read_text(file).map_err(|error| InputError::unreadable(file, &error))?;
-    let at = |line: usize, message: String| InputError::At {
-        file: file.to_path_buf(),
-        line,
-        message,
-    };
+    let text = read_text(file)?;
     let mut lines = text
         .lines()
         .enumerate()
@@ -118,10 +75,8 @@ fn read_budgets(file: &Path) -> Read<Vec<u32>> {
     let place = |wanted: &str| header.split(',').position(|name| name.trim() == wanted);
     let (column, episode) = (place("b_t"), place("episode"));
     let Some(column) = column else {
-        return Err(at(
-            1,
-            format!("found `{header}`; accepted: a header with a column `b_t`"),
-        ));
+        let message = format!("found `{header}`; accepted: a header with a column `b_t`");
+        return Err(InputError::at(file, 1, message));
     };
     lines
         .zip(1u64..)
@@ -129,23 +84,21 @@ fn read_budgets(file: &Path) -> Read<Vec<u32>> {
             let cell = |column: usize| line.split(',').nth(column).unwrap_or("").trim();
             if let Some(found) = episode.map(cell).filter(|found| found.parse() != Ok(t)) {
                 let message = format!("column `episode`: found `{found}`; accepted: {t}");
-                return Err(at(number + 1, message));
+                return Err(InputError::at(file, number + 1, message));
             }
             let cell = cell(column);
             cell.parse().map_err(|_| {
                 let message =
                     format!("column `b_t`: found `{cell}`; accepted: a whole number from 0");
-                at(number + 1, message)
+                InputError::at(file, number + 1, message)
             })
         })
         .collect()
 }
 
 fn application(s: &mut Section) -> Read<(ApplicationSpec, Option<f64>)> {
-    let spec = match s
-        .kind(&["pricing", "procurement", "auction", "table"])?
-        .as_str()
-    {
+    let kind = s.kind(&["pricing", "procurement", "auction", "table"])?;
+    let spec = match kind.as_str() {
         "pricing" => ApplicationSpec::Pricing {
             prices: s.numbers("prices")?,
         },
@@ -179,7 +132,7 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
             law
         }
         "by-step" => LawSpec::ByStep {
-            segments: sections(s, "segments", |segment| {
+            segments: s.tables("segments", |segment| {
                 Ok(SegmentSpec {
                     first: segment.whole("first", 1..=horizon as u64)? as usize,
                     last: segment.whole("last", 1..=horizon as u64)? as usize,
@@ -195,16 +148,12 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     Ok(ContextsSpec {
         law,
         no_arrival,
-        types: if s.has("types") {
-            Some(s.rows("types")?)
-        } else {
-            None
-        },
+        types: s.optional_rows("types")?,
         features,
     })
 }
 
-/// The contexts of a labeled log, and how often nobody came.
+/// The contexts of a labeled log, and the share of episodes without an arrival at each step.
 fn logged_law(
     s: &mut Section,
     horizon: usize,
@@ -220,13 +169,13 @@ fn logged_law(
     let log = LabeledLog::read(&file, &form)?;
     names.accept(&file, log.features())?;
     if log.arrivals().is_empty() {
-        let message = "found no arrival; accepted: at least one".into();
-        return Err(InputError::File { file, message });
+        let message = "found no arrival; accepted: at least one";
+        return Err(InputError::in_file(&file, message));
     }
     let law = EmpiricalLaw::new(&log, horizon, pooled_below);
     let episodes = log.episodes().len() as f64;
-    let nobody = |n: &u64| (1.0 - *n as f64 / episodes).max(0.0);
-    let no_arrival = law.arrivals.iter().map(nobody).collect();
+    let share = |n: &u64| (1.0 - *n as f64 / episodes).max(0.0);
+    let no_arrival = law.arrivals.iter().map(share).collect();
     let segments = law.segments(&log).into_iter();
     let segments = segments.map(|segment| SegmentSpec {
         first: *segment.steps.start(),
@@ -244,11 +193,7 @@ fn law(s: &mut Section, kind: &str, horizon: usize, names: &mut FeatureNames) ->
     Ok(match kind {
         "finite" => LawSpec::Finite {
             values: s.rows("values")?,
-            weights: if s.has("weights") {
-                Some(s.numbers("weights")?)
-            } else {
-                None
-            },
+            weights: s.optional_numbers("weights")?,
         },
         "grid" => LawSpec::Grid {
             low: s.numbers("low")?,
@@ -264,7 +209,7 @@ fn law(s: &mut Section, kind: &str, horizon: usize, names: &mut FeatureNames) ->
             high: s.numbers("high")?,
         },
         "mixture" => LawSpec::Mixture {
-            components: sections(s, "components", |component| {
+            components: s.tables("components", |component| {
                 Ok(ComponentSpec {
                     weight: component.number("weight")?,
                     mean: component.numbers("mean")?,
@@ -289,7 +234,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "table",
     ];
     Ok(match s.kind(&kinds)?.as_str() {
-        "armed" if s.has("highest_other_bid") => section(s, "highest_other_bid", |s| {
+        "armed" if s.has("highest_other_bid") => s.table("highest_other_bid", |s| {
             Ok(ConversionSpec::HighestOtherBid {
                 values: s.numbers("values")?,
                 weights: s.numbers("weights")?,
@@ -312,7 +257,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
             weights: s.rows("weights")?,
         },
         "rkhs" => ConversionSpec::Rkhs {
-            kernel: section(s, "kernel", kernel)?,
+            kernel: s.table("kernel", kernel)?,
             centers: s.rows("centers")?,
             weights: s.numbers("weights")?,
         },
@@ -322,7 +267,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
     })
 }
 
-/// A kernel, of a truth or an oracle.
+/// The kernel of a world or an oracle.
 fn kernel(s: &mut Section) -> Read<KernelSpec> {
     let nu = match s.kind(&["squared-exponential", "matern"])?.as_str() {
         "matern" => Some(s.number("nu")?),

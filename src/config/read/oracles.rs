@@ -1,7 +1,7 @@
 //! The oracle of a policy in a study file.
 
-use super::{Read, kernel, section};
-use crate::config::section::Section;
+use super::kernel;
+use crate::config::{Read, Section};
 use crate::dp::Link;
 use crate::oracle::{
     GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
@@ -11,12 +11,12 @@ use crate::oracle::{
 use crate::task::KernelSpec;
 use crate::world::ConversionSpec;
 
-/// Which bounds an oracle has where the file does not say.
+/// The default bounds of an oracle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Default {
+pub(super) enum DefaultBounds {
     /// The paper's.
     Paper,
-    /// Those that are tight and hold at all times, where there are some.
+    /// Tight bounds that hold at all times, for oracles that have them.
     Tight,
 }
 
@@ -31,32 +31,30 @@ const KINDS: [&str; 8] = [
     "known",
 ];
 
-/// The oracle; where the file names none, the one made for the truth.
+/// The oracle; by default the one made for the true conversion model.
 pub(super) fn oracle(
     s: &mut Section,
     truth: &ConversionSpec,
-    default: Default,
+    default: DefaultBounds,
 ) -> Read<OracleSpec> {
-    let (mut oracle, kind) = if s.has("oracle") {
-        let mut oracle = s.section("oracle")?;
-        let kind = oracle.kind(&KINDS)?;
-        (oracle, kind)
-    } else {
-        let Some(kind) = made_for(truth) else {
-            let accepted = "an oracle, such as { kind = \"armed\" }, because none is made for table conversion";
-            return Err(s.missing("oracle", accepted));
-        };
-        let mut oracle = s.empty_section("oracle");
-        oracle.resolve("kind", kind);
-        (oracle, kind.to_string())
+    if s.has("oracle") {
+        return s.table("oracle", |s| {
+            let kind = s.kind(&KINDS)?;
+            read(s, &kind, truth, default)
+        });
+    }
+    let Some(kind) = made_for(truth) else {
+        let accepted =
+            "an oracle, such as { kind = \"armed\" }, because none is made for table conversion";
+        return Err(s.missing("oracle", accepted));
     };
-    let spec = read(&mut oracle, &kind, truth, default)?;
-    let resolved = oracle.finish()?;
-    s.resolve("oracle", resolved);
-    Ok(spec)
+    s.missing_table("oracle", |s| {
+        s.record("kind", kind);
+        read(s, kind, truth, default)
+    })
 }
 
-/// The oracle whose model is that of the truth.
+/// The oracle whose model is the true one.
 fn made_for(truth: &ConversionSpec) -> Option<&'static str> {
     match truth {
         ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => Some("armed"),
@@ -70,7 +68,12 @@ fn made_for(truth: &ConversionSpec) -> Option<&'static str> {
     }
 }
 
-fn read(s: &mut Section, kind: &str, truth: &ConversionSpec, default: Default) -> Read<OracleSpec> {
+fn read(
+    s: &mut Section,
+    kind: &str,
+    truth: &ConversionSpec,
+    default: DefaultBounds,
+) -> Read<OracleSpec> {
     Ok(match kind {
         "armed" => armed(s, false, default)?,
         "armed-by-step" => armed(s, true, default)?,
@@ -88,7 +91,7 @@ fn read(s: &mut Section, kind: &str, truth: &ConversionSpec, default: Default) -
     })
 }
 
-fn armed(s: &mut Section, by_step: bool, default: Default) -> Read<OracleSpec> {
+fn armed(s: &mut Section, by_step: bool, default: DefaultBounds) -> Read<OracleSpec> {
     let kinds = ["paper", "beta-binomial"];
     let bounds = s.word_or("bounds", &kinds, kinds[default as usize])?;
     let radius_scale = s.number_or("radius_scale", 1.0)?;
@@ -102,13 +105,13 @@ fn armed(s: &mut Section, by_step: bool, default: Default) -> Read<OracleSpec> {
     })
 }
 
-/// Whether the bounds are those of a mixture; the paper's otherwise.
-fn mixture(s: &mut Section, default: Default) -> Read<bool> {
+/// Whether the bounds are mixture bounds, not the paper's.
+fn mixture(s: &mut Section, default: DefaultBounds) -> Read<bool> {
     let kinds = ["paper", "mixture"];
     Ok(s.word_or("bounds", &kinds, kinds[default as usize])? == "mixture")
 }
 
-/// Keys that belong to the paper's radius alone.
+/// Refuses keys that only the paper's radius has.
 fn refuse_with_mixture(s: &mut Section, keys: &[&'static str]) -> Read<()> {
     for key in keys {
         if s.has(key) {
@@ -119,7 +122,7 @@ fn refuse_with_mixture(s: &mut Section, keys: &[&'static str]) -> Read<()> {
     Ok(())
 }
 
-fn glm(s: &mut Section, truth: &ConversionSpec, default: Default) -> Read<OracleSpec> {
+fn glm(s: &mut Section, truth: &ConversionSpec, default: DefaultBounds) -> Read<OracleSpec> {
     let links = ["linear", "logistic"];
     let link = match truth {
         ConversionSpec::Linear { .. } => s.word_or("link", &links, links[0])?.to_string(),
@@ -127,8 +130,8 @@ fn glm(s: &mut Section, truth: &ConversionSpec, default: Default) -> Read<Oracle
     };
     let (link, default) = match link.as_str() {
         "linear" => (Link::Linear, default),
-        // No tight bounds are made for this one.
-        _ => (Link::Logistic, Default::Paper),
+        // This link has no tight bounds.
+        _ => (Link::Logistic, DefaultBounds::Paper),
     };
     if mixture(s, default)? {
         if link == Link::Logistic {
@@ -154,7 +157,7 @@ fn glm(s: &mut Section, truth: &ConversionSpec, default: Default) -> Read<Oracle
     }))
 }
 
-/// The paper's regressions have their norm bound built in.
+/// The norm bound of the paper's regressions is fixed.
 fn refuse_with_paper(s: &mut Section) -> Read<()> {
     if s.has("norm_bound") {
         let accepted =
@@ -164,7 +167,7 @@ fn refuse_with_paper(s: &mut Section) -> Read<()> {
     Ok(())
 }
 
-fn logistic(s: &mut Section, default: Default) -> Read<OracleSpec> {
+fn logistic(s: &mut Section, default: DefaultBounds) -> Read<OracleSpec> {
     if mixture(s, default)? {
         refuse_with_mixture(s, &["lambda", "gamma", "kappa"])?;
         let default = LogisticMixtureParameters::default();
@@ -182,7 +185,11 @@ fn logistic(s: &mut Section, default: Default) -> Read<OracleSpec> {
     }))
 }
 
-fn kernel_oracle(s: &mut Section, truth: &ConversionSpec, default: Default) -> Read<OracleSpec> {
+fn kernel_oracle(
+    s: &mut Section,
+    truth: &ConversionSpec,
+    default: DefaultBounds,
+) -> Read<OracleSpec> {
     let kernel = oracle_kernel(s, truth)?;
     if mixture(s, default)? {
         refuse_with_mixture(s, &["beta"])?;
@@ -202,14 +209,14 @@ fn kernel_oracle(s: &mut Section, truth: &ConversionSpec, default: Default) -> R
     }))
 }
 
-/// The kernel of an oracle; where the file names none, that of the truth.
+/// The kernel of an oracle; by default that of the true model.
 fn oracle_kernel(s: &mut Section, truth: &ConversionSpec) -> Read<KernelSpec> {
     match truth {
         ConversionSpec::Rkhs { kernel, .. } if !s.has("kernel") => {
-            s.resolve("kernel", resolved_kernel(kernel));
+            s.record("kernel", resolved_kernel(kernel));
             Ok(kernel.clone())
         }
-        _ => section(s, "kernel", kernel),
+        _ => s.table("kernel", kernel),
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use super::WHOLE;
 use super::context_rows::{self, FeatureNames};
-use super::oracles::{Default, oracle};
-use super::{Read, WHOLE, sections};
-use crate::config::live::{LiveLearner, initial_log_of};
-use crate::config::section::Section;
+use super::oracles::{DefaultBounds, oracle};
+use crate::config::{Read, Section};
 use crate::history::{LabeledLog, LogForm};
+use crate::oracle::OracleSpec;
 use crate::policy::{
-    DataUse, InitialLog, InitialRows, LearnerSpec, Optimism, PolicySpec, SquareSettings,
+    DataUse, InitialArrival, InitialLog, InitialRows, LearnerSpec, Optimism, PolicySpec,
+    SquareSettings,
 };
 use crate::world::{ConversionSpec, WorldSpec};
 
-/// A policy as the study names it, by default after its kind.
+/// A policy with its name in the study, by default its kind.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct NamedSpec {
     pub name: String,
@@ -27,11 +28,11 @@ pub(in crate::config) fn policies(
     names: &mut FeatureNames,
 ) -> Read<Vec<NamedSpec>> {
     let (horizon, truth) = (spec.horizon, &spec.conversion);
-    sections(root, "policies", |s| {
+    root.tables("policies", |s| {
         let kinds = [
-            "mimic-opt-dp",
-            "tight-opt-dp",
-            "thompson-opt-dp",
+            LEARNERS[0],
+            LEARNERS[1],
+            LEARNERS[2],
             "square-cbwk",
             "logistic-ucb1",
             "clairvoyant",
@@ -41,38 +42,36 @@ pub(in crate::config) fn policies(
             "fixed",
             "fixed:<a>",
         ];
-        let mut learner = |s: &mut Section<'_>, settings, bounds| -> Read<PolicySpec> {
-            Ok(PolicySpec::Learner {
-                settings: learner_settings(s, settings)?,
-                initial: initial_rows(s, horizon, names)?,
-                log: initial_log(s, spec, names)?,
-                oracle: oracle(s, truth, bounds)?,
-            })
-        };
         let kind = s.kind(&kinds)?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
         let spec = match kind.as_str() {
-            "mimic-opt-dp" => learner(s, LearnerSpec::PAPER, Default::Paper)?,
-            "tight-opt-dp" => learner(s, LearnerSpec::TIGHT, Default::Tight)?,
-            "thompson-opt-dp" => learner(s, LearnerSpec::THOMPSON, Default::Tight)?,
+            learner if LEARNERS.contains(&learner) => {
+                let (settings, bounds) = learner_defaults(learner);
+                PolicySpec::Learner {
+                    settings: learner_settings(s, settings)?,
+                    initial: initial_rows(s, horizon, names)?,
+                    log: initial_log(s, spec, names)?,
+                    oracle: oracle(s, truth, bounds)?,
+                }
+            }
             "square-cbwk" => PolicySpec::SquareCbwk {
                 settings: SquareSettings {
                     eta: s.optional_number("eta")?,
                     gamma: s.optional_number("gamma")?,
                     reset_dual: s.flag_or("reset_dual", true)?,
                 },
-                oracle: oracle(s, truth, Default::Paper)?,
+                oracle: oracle(s, truth, DefaultBounds::Paper)?,
             },
             "logistic-ucb1" => PolicySpec::LogisticUcb1 {
                 budget_correction: s.number_or("budget_correction", 0.0)?,
-                oracle: oracle(s, truth, Default::Paper)?,
+                oracle: oracle(s, truth, DefaultBounds::Paper)?,
             },
             "clairvoyant" => PolicySpec::Clairvoyant,
             "fluid" => PolicySpec::Fluid {
                 resolve: s.flag_or("resolve", true)?,
             },
             "myopic" => PolicySpec::Myopic {
-                oracle: oracle(s, truth, Default::Paper)?,
+                oracle: oracle(s, truth, DefaultBounds::Paper)?,
             },
             "random" => PolicySpec::Random,
             "fixed" => PolicySpec::FixedValue {
@@ -87,24 +86,21 @@ pub(in crate::config) fn policies(
     })
 }
 
-/// The learner of a task folder: the settings of a policy, with those that a study has for all of them.
-pub(in crate::config) fn learner(s: &mut Section) -> Read<LiveLearner> {
-    let kind = s.kind(&["mimic-opt-dp", "tight-opt-dp", "thompson-opt-dp"])?;
-    let (settings, bounds) = match kind.as_str() {
-        "mimic-opt-dp" => (LearnerSpec::PAPER, Default::Paper),
-        "tight-opt-dp" => (LearnerSpec::TIGHT, Default::Tight),
-        _ => (LearnerSpec::THOMPSON, Default::Tight),
-    };
-    // Nobody knows the truth: an oracle must be named, and its kernel too.
-    let truth = ConversionSpec::Table {
-        probabilities: Vec::new(),
-    };
-    Ok(LiveLearner {
-        learning: learner_settings(s, settings)?,
-        oracle: oracle(s, &truth, bounds)?,
-        delta: s.number_or("delta", 0.1)?,
-        seed: s.whole_or("seed", 0..=i64::MAX as u64, 1)?,
-    })
+/// The kinds of learners.
+const LEARNERS: [&str; 3] = ["mimic-opt-dp", "tight-opt-dp", "thompson-opt-dp"];
+
+fn learner_defaults(kind: &str) -> (LearnerSpec, DefaultBounds) {
+    match kind {
+        "mimic-opt-dp" => (LearnerSpec::PAPER, DefaultBounds::Paper),
+        "tight-opt-dp" => (LearnerSpec::TIGHT, DefaultBounds::Tight),
+        _ => (LearnerSpec::THOMPSON, DefaultBounds::Tight),
+    }
+}
+
+/// A learner without initial data; `truth` decides its default oracle.
+pub(crate) fn learner(s: &mut Section, truth: &ConversionSpec) -> Read<(LearnerSpec, OracleSpec)> {
+    let (settings, bounds) = learner_defaults(&s.kind(&LEARNERS)?);
+    Ok((learner_settings(s, settings)?, oracle(s, truth, bounds)?))
 }
 
 fn learner_settings(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> {
@@ -166,4 +162,20 @@ fn initial_log(
     let log = LabeledLog::read(&file, &form)?;
     names.accept(&file, log.features())?;
     Ok(Some(Arc::new(initial_log_of(&log))))
+}
+
+/// A log as a learner starts from it.
+pub(crate) fn initial_log_of(log: &LabeledLog) -> InitialLog {
+    let arrival = |i: usize| InitialArrival {
+        step: log.arrivals()[i].step as usize,
+        features: log.theta(i).to_vec(),
+        action: log.arrivals()[i].action as usize,
+        accepted: log.arrivals()[i].accepted,
+    };
+    let episodes = log.episodes().iter();
+    InitialLog {
+        episodes: episodes
+            .map(|e| e.arrivals.clone().map(arrival).collect())
+            .collect(),
+    }
 }

@@ -1,19 +1,20 @@
-//! Typed reading of a table of the study file. Every value read is also recorded, defaults included, so that the
-//! resolved study is exactly what was read; keys that nobody asked for are errors that name the nearest known one.
+//! Typed reading of a table of the study file. Every value read is recorded, defaults included: the records are the
+//! resolved study. A key that was not read is an error that names the nearest known key.
 
 mod values;
 
+use super::Read;
 use super::document::{Document, Item, Node, Origin};
 use crate::error::InputError;
 
 /// A table being read.
 #[derive(Debug)]
-pub(super) struct Section<'d> {
+pub(crate) struct Section<'d> {
     document: &'d Document,
     path: String,
     origin: &'d Origin,
     entries: &'d [(String, Item)],
-    asked: Vec<&'static str>,
+    asked: Vec<String>,
     resolved: toml::Table,
 }
 
@@ -23,7 +24,7 @@ impl<'d> Section<'d> {
         Self::of(document, String::new(), document.root()).expect("the root is a table")
     }
 
-    fn of(document: &'d Document, path: String, item: &'d Item) -> Result<Self, InputError> {
+    fn of(document: &'d Document, path: String, item: &'d Item) -> Read<Self> {
         match &item.node {
             Node::Table(entries) => Ok(Self {
                 document,
@@ -33,19 +34,15 @@ impl<'d> Section<'d> {
                 asked: Vec::new(),
                 resolved: toml::Table::new(),
             }),
-            other => {
-                let message = format!("{path}: found {}; accepted: a table", other.describe());
-                Err(document.error_at(&item.origin, message))
-            }
+            _ => Err(document.wrong(item, &path, "a table")),
         }
     }
 
-    /// The path of a key, as messages write it.
+    /// The path of a key in messages.
     pub fn field(&self, key: &str) -> String {
-        if self.path.is_empty() {
-            key.into()
-        } else {
-            format!("{}.{key}", self.path)
+        match self.path.is_empty() {
+            true => key.into(),
+            false => format!("{}.{key}", self.path),
         }
     }
 
@@ -54,27 +51,30 @@ impl<'d> Section<'d> {
         self.document
     }
 
+    fn entry(&self, key: &str) -> Option<&'d Item> {
+        let found = self.entries.iter().find(|(name, _)| name == key);
+        found.map(|(_, item)| item)
+    }
+
     /// Whether the key is there.
     pub fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|(name, _)| name == key)
+        self.entry(key).is_some()
     }
 
-    fn find(&mut self, key: &'static str) -> Option<&'d Item> {
-        self.asked.push(key);
-        self.entries
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, item)| item)
+    fn find(&mut self, key: &str) -> Option<&'d Item> {
+        self.ignore(key);
+        self.entry(key)
     }
 
-    fn require(&mut self, key: &'static str, accepted: &str) -> Result<&'d Item, InputError> {
+    fn require(&mut self, key: &str, accepted: &str) -> Read<&'d Item> {
         if let Some(item) = self.find(key) {
             return Ok(item);
         }
-        // Perhaps it is there, misspelt.
-        let misspelt = self.entries.iter().find(|(name, _)| {
-            !self.asked.contains(&name.as_str()) && strsim::jaro_winkler(name, key) > 0.87
-        });
+        // It may be there, misspelt.
+        let misspelt = self
+            .entries
+            .iter()
+            .find(|(name, _)| !self.asked.contains(name) && strsim::jaro_winkler(name, key) > 0.87);
         Err(match misspelt {
             Some((name, item)) => {
                 let place = self.place();
@@ -94,48 +94,37 @@ impl<'d> Section<'d> {
 
     /// The error of a key that is there but must not be.
     pub fn conflict(&self, key: &str, accepted: &str) -> InputError {
-        let found = self.entries.iter().find(|(name, _)| name == key);
-        let origin = found.map_or(self.origin, |(_, item)| &item.origin);
-        let message = format!(
-            "{}: found beside another key; accepted: {accepted}",
-            self.field(key)
-        );
+        let origin = self.entry(key).map_or(self.origin, |item| &item.origin);
+        let field = self.field(key);
+        let message = format!("{field}: found beside another key; accepted: {accepted}");
         self.document.error_at(origin, message)
     }
 
     /// The section's path as the start of a message.
     fn place(&self) -> String {
-        if self.path.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", self.path)
+        match self.path.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", self.path),
         }
     }
 
-    /// The error of a value that was found.
-    pub fn wrong(&self, item: &Item, field: &str, accepted: &str) -> InputError {
-        let message = format!(
-            "{field}: found {}; accepted: {accepted}",
-            item.node.describe()
-        );
-        self.document.error_at(&item.origin, message)
+    /// The error of a value.
+    fn wrong(&self, item: &Item, field: &str, accepted: &str) -> InputError {
+        self.document.wrong(item, field, accepted)
     }
 
-    fn record<T: Into<toml::Value>>(&mut self, key: &str, value: T) {
+    /// Records a resolved value.
+    pub fn record(&mut self, key: &str, value: impl Into<toml::Value>) {
         self.resolved.insert(key.into(), value.into());
     }
 
     /// The `kind` of the section.
-    pub fn kind(&mut self, known: &[&'static str]) -> Result<String, InputError> {
+    pub fn kind(&mut self, known: &[&str]) -> Read<String> {
         self.word("kind", known)
     }
 
     /// One of some known words.
-    pub fn word(
-        &mut self,
-        key: &'static str,
-        known: &[&'static str],
-    ) -> Result<String, InputError> {
+    pub fn word(&mut self, key: &str, known: &[&str]) -> Read<String> {
         let accepted = one_of(known);
         let item = self.require(key, &accepted)?;
         let Node::Text(text) = &item.node else {
@@ -160,12 +149,12 @@ impl<'d> Section<'d> {
     /// One of some known words, or the default among them.
     pub fn word_or(
         &mut self,
-        key: &'static str,
+        key: &str,
         known: &[&'static str],
         default: &'static str,
-    ) -> Result<&'static str, InputError> {
+    ) -> Read<&'static str> {
         if !self.has(key) {
-            self.asked.push(key);
+            self.ignore(key);
             self.record(key, default);
             return Ok(default);
         }
@@ -183,58 +172,79 @@ impl<'d> Section<'d> {
     }
 
     /// Accepts a key without reading it.
-    pub fn ignore(&mut self, key: &'static str) {
-        self.asked.push(key);
+    pub fn ignore(&mut self, key: &str) {
+        self.asked.push(key.into());
     }
 
-    /// A required sub-table.
-    pub fn section(&mut self, key: &'static str) -> Result<Section<'d>, InputError> {
+    /// Reads a required sub-table and records its resolved form.
+    pub fn table<T>(&mut self, key: &str, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let item = self.require(key, &format!("a table [{}]", self.field(key)))?;
-        Section::of(self.document, self.field(key), item)
+        let child = Self::of(self.document, self.field(key), item)?;
+        self.finish_table(key, child, read)
     }
 
-    /// A sub-table that is not there: all its keys have their defaults.
-    pub fn empty_section(&self, key: &'static str) -> Section<'d> {
-        Section {
+    /// Reads a sub-table that is not there: all its keys have their defaults.
+    pub fn missing_table<T>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&mut Self) -> Read<T>,
+    ) -> Read<T> {
+        let child = Self {
             document: self.document,
             path: self.field(key),
             origin: self.origin,
             entries: &[],
             asked: Vec::new(),
             resolved: toml::Table::new(),
-        }
-    }
-
-    /// A list of sub-tables; absent means none.
-    pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section<'d>>, InputError> {
-        let Some(item) = self.find(key) else {
-            return Ok(Vec::new());
         };
+        self.finish_table(key, child, read)
+    }
+
+    fn finish_table<T>(
+        &mut self,
+        key: &str,
+        mut child: Self,
+        read: impl FnOnce(&mut Self) -> Read<T>,
+    ) -> Read<T> {
+        let value = read(&mut child)?;
+        self.record(key, child.finish()?);
+        Ok(value)
+    }
+
+    /// Reads a list of sub-tables; a missing one is empty.
+    pub fn tables<T>(
+        &mut self,
+        key: &str,
+        mut read: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Vec<T>> {
         let field = self.field(key);
-        self.elements(item, &field, |item, field| {
-            Section::of(self.document, field.to_string(), item)
-        })
+        let children = match self.find(key) {
+            None => Vec::new(),
+            Some(item) => self.elements(item, &field, |item, field| {
+                Self::of(self.document, field.to_string(), item)
+            })?,
+        };
+        let mut resolved = Vec::new();
+        let mut values = Vec::new();
+        for mut child in children {
+            values.push(read(&mut child)?);
+            resolved.push(child.finish()?);
+        }
+        self.record(key, resolved);
+        Ok(values)
     }
 
-    /// Records the resolved form of a sub-table that has been read.
-    pub fn resolve(&mut self, key: &str, part: impl Into<toml::Value>) {
-        self.record(key, part.into());
-    }
-
-    /// Ends the reading: unknown keys are errors; the resolved table comes back.
-    pub fn finish(self) -> Result<toml::Table, InputError> {
-        let unknown = self
-            .entries
-            .iter()
-            .find(|(key, _)| !self.asked.contains(&key.as_str()));
-        let Some((key, item)) = unknown else {
+    /// Ends the reading: refuses unknown keys, and returns the resolved table.
+    pub fn finish(mut self) -> Read<toml::Table> {
+        let mut unknown = self.entries.iter();
+        let Some((key, item)) = unknown.find(|(key, _)| !self.asked.contains(key)) else {
             return Ok(self.resolved);
         };
         let place = self.place();
-        let mut known = self.asked.clone();
+        let known = &mut self.asked;
         known.sort_unstable();
         known.dedup();
-        let hint = match nearest(key, known.iter().copied()) {
+        let hint = match nearest(key, known.iter().map(String::as_str)) {
             Some(near) => format!("nearest known key: `{near}`"),
             None => format!("known keys: {}", known.join(", ")),
         };
@@ -244,11 +254,11 @@ impl<'d> Section<'d> {
 }
 
 /// `one of a, b, c`, for messages.
-pub(super) fn one_of(known: &[&str]) -> String {
+fn one_of(known: &[&str]) -> String {
     format!("one of {}", known.join(", "))
 }
 
-/// The known word that looks most like the given one, if any does.
+/// The known word that is most similar to the given one, if any is.
 pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     known
         .map(|k| (strsim::jaro_winkler(word, k), k))

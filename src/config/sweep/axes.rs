@@ -1,11 +1,10 @@
 //! The `[sweep]` table: keys with the values each takes, and axes, the keys that vary together.
 
-use super::put::segments;
-use crate::config::document::{Document, Item, Node};
+use crate::config::document::{Document, Item, Node, segments};
 use crate::config::section::nearest;
 use crate::error::InputError;
 
-/// A key and what it takes.
+/// A key and its values.
 #[derive(Debug)]
 pub(super) struct Key {
     pub path: String,
@@ -24,13 +23,7 @@ pub(super) fn read(
     document: &Document,
     mut table: Item,
 ) -> Result<(Vec<Key>, Vec<Axis>), InputError> {
-    let zip = match &mut table.node {
-        Node::Table(entries) => {
-            let place = entries.iter().position(|(name, _)| name == "zip");
-            place.map(|place| entries.remove(place).1)
-        }
-        _ => None,
-    };
+    let zip = table.take("zip");
     let mut keys = Vec::new();
     flatten(document, String::new(), &table, &mut keys)?;
     let groups = match zip {
@@ -62,27 +55,15 @@ fn flatten(
     item: &Item,
     keys: &mut Vec<Key>,
 ) -> Result<(), InputError> {
-    let wrong = |accepted: &str| {
-        let place = if path.is_empty() {
-            "sweep".into()
-        } else {
-            format!("sweep.{path}")
-        };
-        let message = format!(
-            "{place}: found {}; accepted: {accepted}",
-            item.node.describe()
-        );
-        Err(document.error_at(&item.origin, message))
+    let join = |start: &str, name: &str| match start.is_empty() || name.is_empty() {
+        true => format!("{start}{name}"),
+        false => format!("{start}.{name}"),
     };
+    let wrong = |accepted: &str| Err(document.wrong(item, &join("sweep", &path), accepted));
     match &item.node {
         Node::Table(entries) if !entries.is_empty() => {
             for (name, item) in entries {
-                let path = if path.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{path}.{name}")
-                };
-                flatten(document, path, item, keys)?;
+                flatten(document, join(&path, name), item, keys)?;
             }
             Ok(())
         }
@@ -100,13 +81,7 @@ fn flatten(
 
 /// The lists of `zip`, as places among the keys.
 fn groups(document: &Document, zip: &Item, keys: &[Key]) -> Result<Vec<Vec<usize>>, InputError> {
-    let wrong = |item: &Item, field: &str, accepted: &str| {
-        let found = item.node.describe();
-        document.error_at(
-            &item.origin,
-            format!("{field}: found {found}; accepted: {accepted}"),
-        )
-    };
+    let wrong = |item: &Item, field: &str, accepted: &str| document.wrong(item, field, accepted);
     let Node::List(lists) = &zip.node else {
         return Err(wrong(zip, "sweep.zip", "a list of lists of swept keys"));
     };

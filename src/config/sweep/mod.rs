@@ -1,6 +1,6 @@
-//! Sweeps: a `[sweep]` table of paths into the study file with the values each takes in turn. Every combination of values
-//! is a point; keys that `zip` lists together take their values together. A point is a study of its own, of the policies
-//! that its keys touch: a policy runs once for all points that differ only in settings of other policies.
+//! Sweeps: a `[sweep]` table of paths into the study file with a list of values for each. Every combination of values is a
+//! point; keys listed together in `zip` vary together. A point is a study of the policies that its keys affect: a policy
+//! runs once for all points that differ only in settings of other policies.
 //!
 //! ```toml
 //! [sweep]
@@ -24,26 +24,26 @@ use axes::{Axis, Key};
 /// The most points a sweep may have.
 const POINT_LIMIT: usize = 10_000;
 
-/// The folder of policies that no swept key touches.
+/// The folder of policies that no swept key affects.
 const SHARED: &str = "shared";
 
-/// A sweep and the studies it stands for.
+/// A sweep and its studies.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     /// Paths of the swept keys, in the order of the file.
     pub keys: Vec<String>,
     /// How many combinations of values there are.
     pub combinations: usize,
-    /// What to run, in the order in which it is met when the last key varies fastest.
+    /// The points in running order: the last key varies fastest.
     pub points: Vec<SweepPoint>,
 }
 
 /// One combination of values, and the policies that it is for.
 #[derive(Debug, Clone)]
 pub struct SweepPoint {
-    /// A name for folders, such as `value=3,initial_rows=50`; `shared` where no key touches the policies.
+    /// Name of its folder, such as `value=3,initial_rows=50`; `shared` if no key affects its policies.
     pub label: String,
-    /// The value of each key, as a text; empty where the key is a setting of other policies.
+    /// The value of each key as text; empty if the key is a setting of other policies.
     pub values: Vec<String>,
     /// The study file with these values in place of its own.
     pub document: Document,
@@ -52,10 +52,10 @@ pub struct SweepPoint {
 }
 
 impl Document {
-    /// The points of the file's `[sweep]`; `None` where it has none.
+    /// The points of the file's `[sweep]`, if it has one.
     pub fn sweep(&self) -> Result<Option<Sweep>, InputError> {
         let mut base = self.clone();
-        let Some(table) = base.take("sweep") else {
+        let Some(table) = base.root_mut().take("sweep") else {
             return Ok(None);
         };
         let origin = table.origin.clone();
@@ -93,11 +93,11 @@ struct Combination {
     document: Document,
     /// Which value of each axis.
     places: Vec<usize>,
-    /// The policies that each axis touches; `None` for all.
-    touched: Vec<Option<Vec<usize>>>,
+    /// The policies that each axis affects; `None` for all.
+    affected: Vec<Option<Vec<usize>>>,
 }
 
-/// Which value of each axis, where the axis matters.
+/// The value of each axis; `None` if the axis does not affect the policies.
 type Places = Vec<Option<usize>>;
 
 impl Combination {
@@ -111,35 +111,35 @@ impl Combination {
         let mut combination = Self {
             document: base.clone(),
             places: Vec::new(),
-            touched: Vec::new(),
+            affected: Vec::new(),
         };
         for axis in axes {
             block /= axis.length;
             combination.places.push(number / block % axis.length);
         }
-        // In the order of the file: a key may name a policy as an earlier one has called it.
-        let mut touched = Vec::new();
+        // In the order of the file: an earlier key may have renamed a policy.
+        let mut affected = Vec::new();
         for (number, key) in keys.iter().enumerate() {
             let axis = axes.iter().position(|axis| axis.keys.contains(&number));
             let place = combination.places[axis.expect("every key is on an axis")];
-            touched.push(combination.document.policies_on(&key.path));
+            affected.push(combination.document.policies_on(&key.path));
             combination.document.put(&key.path, &key.values[place])?;
         }
         let union = |axis: &Axis| {
-            let sets: Option<Vec<_>> = axis.keys.iter().map(|key| touched[*key].clone()).collect();
+            let sets: Option<Vec<_>> = axis.keys.iter().map(|key| affected[*key].clone()).collect();
             sets.map(|sets| sets.concat())
         };
-        combination.touched = axes.iter().map(union).collect();
+        combination.affected = axes.iter().map(union).collect();
         Ok(combination)
     }
 
-    /// The policies that the same axes touch, together.
+    /// The policies, grouped by the axes that affect them.
     fn groups(&self, axes: &[Axis]) -> Vec<(Places, Vec<usize>)> {
         let mut groups: Vec<(Places, Vec<usize>)> = Vec::new();
         for policy in 0..self.document.policies().len().max(1) {
             let place = |axis: usize| {
-                let touched = self.touched[axis].as_ref();
-                let matters = touched.is_none_or(|policies| policies.contains(&policy));
+                let affected = self.affected[axis].as_ref();
+                let matters = affected.is_none_or(|policies| policies.contains(&policy));
                 matters.then_some(self.places[axis])
             };
             let places: Places = (0..axes.len()).map(place).collect();
@@ -187,7 +187,7 @@ impl Combination {
     }
 }
 
-/// Every point has a folder of its own, also where values are written alike.
+/// Numbers equal labels, so that every point has its own folder.
 fn number_equal_labels(points: &mut [SweepPoint]) {
     let mut taken = HashSet::new();
     for point in points {
@@ -198,7 +198,7 @@ fn number_equal_labels(points: &mut [SweepPoint]) {
     }
 }
 
-/// The last parts of the paths where they differ, the whole paths elsewhere.
+/// The last parts of the paths if all differ, else the whole paths.
 fn short_names(keys: &[Key]) -> Vec<String> {
     let last = |key: &Key| key.path.rsplit('.').next().unwrap_or(&key.path).to_string();
     let short: Vec<String> = keys.iter().map(last).collect();
@@ -209,7 +209,7 @@ fn short_names(keys: &[Key]) -> Vec<String> {
     keys.iter().map(|key| key.path.clone()).collect()
 }
 
-/// A value as a part of a folder's name: letters of any language, digits, signs and points; lists without their brackets.
+/// A value as a part of a folder's name: letters, digits, signs and points; lists without brackets.
 fn for_folder(text: &str) -> String {
     let safe = |c: char| c.is_alphanumeric() || "+-._".contains(c);
     let inner = text.chars().filter(|c| !"[]".contains(*c));
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(label(&long).len(), 200);
     }
 
-    /// A policy is in as many points as there are values of the keys that touch it.
+    /// A policy has as many points as the keys that affect it have values.
     #[test]
     fn settings_of_other_policies_do_not_make_points() {
         let alpha = "policies.learner.alpha = [0.5, 0.25]";

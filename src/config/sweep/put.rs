@@ -1,48 +1,19 @@
 //! Values at their paths in a study: `budget.value`, `policies.NAME.alpha`, `policies[1].oracle.gamma`.
 
-use crate::config::document::{Document, Item, Node};
+use crate::config::document::{Document, Item, Node, segments};
 use crate::config::section::nearest;
 use crate::error::InputError;
 
-/// The parts of a path.
-pub(super) fn segments(path: &str) -> impl Iterator<Item = &str> {
-    let parts = path.split(['.', '[']);
-    parts.map(|part| part.trim_end_matches(']'))
-}
-
 impl Document {
-    /// Removes a section of the file.
-    pub(super) fn take(&mut self, section: &str) -> Option<Item> {
-        let Node::Table(root) = &mut self.root_mut().node else {
-            return None;
-        };
-        let place = root.iter().position(|(name, _)| name == section)?;
-        Some(root.remove(place).1)
-    }
-
-    /// Sets the key at a path. Sections on the way must be there; whether the last key is known is for the study's
-    /// reader to say, which then names the line of the sweep.
+    /// Sets the key at a path. The sections of the path must exist. An unknown last key is refused when the study is read,
+    /// with the line of the sweep.
     pub(super) fn put(&mut self, path: &str, value: &Item) -> Result<(), InputError> {
         let segments: Vec<&str> = segments(path).collect();
         let placed = put_in(self.root_mut(), &segments, value, "sweep");
         placed.map_err(|message| self.error_at(&value.origin, message))
     }
 
-    /// The items of `[[policies]]`.
-    pub(super) fn policies(&self) -> &[Item] {
-        let Node::Table(root) = &self.root().node else {
-            return &[];
-        };
-        match root.iter().find(|(name, _)| name == "policies") {
-            Some((_, item)) => match &item.node {
-                Node::List(items) => items,
-                _ => &[],
-            },
-            None => &[],
-        }
-    }
-
-    /// Whether a path leads to settings of some policies alone, and of which; `None` where it concerns all of them.
+    /// The policies that a path belongs to; `None` if it concerns all of them.
     pub(super) fn policies_on(&self, path: &str) -> Option<Vec<usize>> {
         let mut segments = segments(path);
         if segments.next() != Some("policies") {
@@ -57,21 +28,17 @@ impl Document {
 fn put_in(item: &mut Item, segments: &[&str], value: &Item, walked: &str) -> Result<(), String> {
     let (first, rest) = segments.split_first().expect("a path has a part");
     if rest.is_empty() {
-        let Node::Table(entries) = &mut item.node else {
+        if !matches!(item.node, Node::Table(_)) {
             let found = item.node.describe();
-            return Err(format!(
-                "{walked}: found {found}; accepted: a path to a key"
-            ));
-        };
-        match entries.iter_mut().find(|(name, _)| name == first) {
-            Some((_, slot)) => *slot = value.clone(),
-            None => entries.push(((*first).to_string(), value.clone())),
+            let message = format!("{walked}: found {found}; accepted: a path to a key");
+            return Err(message);
         }
+        item.put(first, value.clone());
         return Ok(());
     }
     let walked = format!("{walked}.{first}");
-    let known = names_of(&item.node);
-    let parts = children(&mut item.node, first);
+    let known = names_of(item);
+    let parts = children(item, first);
     if parts.is_empty() {
         let near = nearest(first, known.iter().map(String::as_str));
         let hint = match near {
@@ -87,46 +54,29 @@ fn put_in(item: &mut Item, segments: &[&str], value: &Item, walked: &str) -> Res
     Ok(())
 }
 
-/// The text of a key of a table in a list, such as a policy's name.
-fn text_of<'i>(item: &'i Item, key: &str) -> Option<&'i str> {
-    let Node::Table(entries) = &item.node else {
-        return None;
-    };
-    entries.iter().find_map(|(name, value)| match &value.node {
-        Node::Text(text) if name == key => Some(text.as_str()),
-        _ => None,
-    })
-}
-
-fn names_of(node: &Node) -> Vec<String> {
-    match node {
-        Node::Table(entries) => entries.iter().map(|(name, _)| name.clone()).collect(),
-        Node::List(items) => {
-            let titles = items
-                .iter()
-                .flat_map(|i| [text_of(i, "name"), text_of(i, "kind")]);
-            let mut names: Vec<String> = Vec::new();
-            for title in titles.flatten() {
-                if names.iter().all(|name| name != title) {
-                    names.push(title.into());
-                }
-            }
-            names
+/// The keys of a table, or the names and kinds of a list of tables.
+fn names_of(item: &Item) -> Vec<String> {
+    let keys = item.entries().iter().map(|(name, _)| name.as_str());
+    let elements = item.elements().iter();
+    let titles = elements.flat_map(|i| [i.text("name"), i.text("kind")]);
+    let mut names: Vec<String> = Vec::new();
+    for name in keys.chain(titles.flatten()) {
+        if names.iter().all(|known| known != name) {
+            names.push(name.into());
         }
-        _ => Vec::new(),
     }
+    names
 }
 
-/// The part of a table by name, or parts of a list.
-fn children<'n>(node: &'n mut Node, segment: &str) -> Vec<&'n mut Item> {
-    match node {
+/// The entry of a table by name, or elements of a list.
+fn children<'n>(item: &'n mut Item, segment: &str) -> Vec<&'n mut Item> {
+    let places = matching(item.elements(), segment);
+    match &mut item.node {
         Node::Table(entries) => {
-            let mut entries = entries.iter_mut();
-            let found = entries.find(|(name, _)| name == segment);
-            found.map(|(_, item)| item).into_iter().collect()
+            let found = entries.iter_mut().filter(|(name, _)| name == segment);
+            found.map(|(_, item)| item).collect()
         }
         Node::List(items) => {
-            let places = matching(items, segment);
             let items = items.iter_mut().enumerate();
             let chosen = items.filter(|(i, _)| places.contains(i));
             chosen.map(|(_, item)| item).collect()
@@ -142,7 +92,7 @@ fn matching(items: &[Item], segment: &str) -> Vec<usize> {
         return place.into_iter().collect();
     }
     let with = |key: &str| -> Vec<usize> {
-        let named = |i: &usize| text_of(&items[*i], key) == Some(segment);
+        let named = |i: &usize| items[*i].text(key) == Some(segment);
         (0..items.len()).filter(named).collect()
     };
     match with("name") {

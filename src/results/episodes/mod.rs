@@ -5,12 +5,13 @@ mod parquet;
 
 use std::path::{Path, PathBuf};
 
+use super::ResultsFolder;
 use super::records::EpisodeRow;
-use super::{GrowingRows, ResultsFolder, Rows};
+use super::rows::{CsvReader, CsvWriter, columns};
 use crate::error::{InputError, OutputError};
 use crate::experiment::{Record, Yardstick, cumulative_regret};
 
-/// How the lines of episodes are written.
+/// The format of the episodes file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EpisodesFormat {
     /// Text: `episodes.csv`.
@@ -21,7 +22,7 @@ pub enum EpisodesFormat {
 }
 
 impl EpisodesFormat {
-    /// What study files call them, the default first.
+    /// Their names in study files, the default first.
     pub const WORDS: [&'static str; 2] = ["csv", "parquet"];
 
     /// The format of a word.
@@ -32,7 +33,7 @@ impl EpisodesFormat {
         }
     }
 
-    /// Whether this program was built with it.
+    /// Whether this program was built with the format.
     pub fn is_available(self) -> bool {
         self == Self::Csv || cfg!(feature = "parquet")
     }
@@ -52,13 +53,13 @@ impl EpisodesFormat {
     }
 }
 
-/// The growing file.
+/// The file while it is being written.
 #[derive(Debug)]
 pub struct EpisodesFile(Writer);
 
 #[derive(Debug)]
 enum Writer {
-    Csv(GrowingRows<EpisodeRow>),
+    Csv(CsvWriter),
     #[cfg(feature = "parquet")]
     Parquet(parquet::ParquetRows),
 }
@@ -68,16 +69,15 @@ impl EpisodesFile {
     pub fn start(folder: &ResultsFolder, format: EpisodesFormat) -> Result<Self, OutputError> {
         let name = format.file();
         Ok(Self(match format {
-            EpisodesFormat::Csv => Writer::Csv(GrowingRows::start(folder, name)?),
+            EpisodesFormat::Csv => {
+                Writer::Csv(CsvWriter::start(folder, name, columns::<EpisodeRow>())?)
+            }
             #[cfg(feature = "parquet")]
             EpisodesFormat::Parquet => Writer::Parquet(parquet::ParquetRows::start(folder, name)?),
             #[cfg(not(feature = "parquet"))]
             EpisodesFormat::Parquet => {
-                let file = folder.path().join(name);
-                return Err(OutputError::unwritable(
-                    &file,
-                    EpisodesFormat::unavailable(),
-                ));
+                let (file, reason) = (folder.path().join(name), EpisodesFormat::unavailable());
+                return Err(OutputError::unwritable(&file, reason));
             }
         }))
     }
@@ -92,7 +92,7 @@ impl EpisodesFile {
         }
     }
 
-    /// The file is complete.
+    /// Completes the file.
     pub fn finish(self) -> Result<(), OutputError> {
         match self.0 {
             Writer::Csv(file) => file.finish(),
@@ -102,7 +102,7 @@ impl EpisodesFile {
     }
 }
 
-/// The lines of a folder's episodes, one by one.
+/// The lines of a folder's episodes.
 pub type EpisodeLines = Box<dyn Iterator<Item = Result<EpisodeRow, InputError>>>;
 
 /// Opens the episodes of a folder.
@@ -110,7 +110,7 @@ pub fn open_episodes(folder: &Path, format: EpisodesFormat) -> Result<EpisodeLin
     let file: PathBuf = folder.join(format.file());
     match format {
         EpisodesFormat::Csv => {
-            let rows = Rows::<EpisodeRow, _>::open(&file)?;
+            let rows = CsvReader::<EpisodeRow, _>::open(&file)?;
             Ok(Box::new(rows.map(|line| line.map(|line| line.row))))
         }
         #[cfg(feature = "parquet")]

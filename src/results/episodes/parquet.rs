@@ -18,7 +18,7 @@ use parquet::schema::types::TypePtr;
 use super::EpisodeLines;
 use crate::error::{InputError, OutputError};
 use crate::results::records::EpisodeRow;
-use crate::results::{GrowingFile, ResultsFolder};
+use crate::results::{PartialFile, ResultsFolder};
 
 /// Lines of a row group: what is held in memory.
 const GROUP: usize = 1 << 16;
@@ -40,9 +40,9 @@ fn schema() -> TypePtr {
     Arc::new(parse_message_type(SCHEMA).expect("the schema is valid"))
 }
 
-/// The growing file.
+/// The file while it is being written.
 pub struct ParquetRows {
-    writer: SerializedFileWriter<GrowingFile>,
+    writer: SerializedFileWriter<PartialFile>,
     partial: PathBuf,
     waiting: Vec<EpisodeRow>,
 }
@@ -55,7 +55,7 @@ impl std::fmt::Debug for ParquetRows {
 
 impl ParquetRows {
     pub fn start(folder: &ResultsFolder, name: &str) -> Result<Self, OutputError> {
-        let file = GrowingFile::start(folder, name)?;
+        let file = PartialFile::start(folder, name)?;
         let partial = file.partial().to_path_buf();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -95,7 +95,7 @@ impl ParquetRows {
 
 /// Writes the columns of a row group in the order of the schema.
 fn write_columns(
-    mut group: SerializedRowGroupWriter<GrowingFile>,
+    mut group: SerializedRowGroupWriter<PartialFile>,
     rows: &[EpisodeRow],
 ) -> Result<(), ParquetError> {
     let mut place = 0;
@@ -143,9 +143,9 @@ fn write_columns(
 pub fn open(file: &Path) -> Result<EpisodeLines, InputError> {
     let path = file.to_path_buf();
     let opened = crate::files::open(file).map_err(|error| InputError::unreadable(file, &error))?;
-    let wrong = move |error: ParquetError| InputError::File {
-        file: path.clone(),
-        message: format!("found {error}; accepted: a Parquet file as this program writes it"),
+    let wrong = move |error: ParquetError| {
+        let message = format!("found {error}; accepted: a Parquet file as this program writes it");
+        InputError::in_file(&path, message)
     };
     let reader = SerializedFileReader::new(opened).map_err(&wrong)?;
     if reader.metadata().file_metadata().schema() != schema().as_ref() {

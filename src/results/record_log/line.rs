@@ -1,4 +1,4 @@
-//! One checksummed line: its text, and what is left of it after a round through a disk.
+//! One checksummed line, written and read.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,18 +8,18 @@ use crate::files::sha256;
 /// Digits of a checksum.
 const DIGITS: usize = 16;
 
-/// The line of a value, with its end.
+/// The line of a value, with its line break.
 pub(super) fn line<T: Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("plain fields can be written");
     format!("{} {json}\n", checksum(json.as_bytes()))
 }
 
-/// What a line says, if all of it is there and unharmed.
+/// The value of a line, if its checksum is right.
 pub(super) fn parse<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(json(line)?).ok()
 }
 
-/// The JSON text of an unharmed line.
+/// The JSON text of a line, if its checksum is right.
 pub(super) fn json(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_suffix(b"\n")?;
     let (digits, rest) = line.split_at_checked(DIGITS)?;

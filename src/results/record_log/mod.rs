@@ -1,5 +1,5 @@
-//! `records.jsonl`: the durable form of a study under way, or of a shard of it. It is appended to and never rewritten; every
-//! file of a finished study is derived from it, by the same code after a run, a resumed run and a merge.
+//! `records.jsonl`: the checkpoint of an unfinished study, or of a shard. It is only appended to; every file of a finished study
+//! is derived from it, by the same code after a run, a resumed run and a merge.
 //!
 //! ```text
 //! file   = line*                     the first is the origin; each wave then has its records and its work
@@ -10,16 +10,27 @@
 //!        | {"work": {policy, elapsed, phases, report}}
 //! ```
 //!
-//! A wave is one append with one sync, and counts when its work is there. What is damaged behind the last known sync was never promised, and is cut off; what is
-//! damaged before it is an error that names the line.
+//! A wave is one append with one sync, and counts when its work is there. Damage after the last known sync is cut off; damage
+//! before it is an error that names the line.
 //!
-//! `wave.json` beside it is one such line with the state of the wave under way, replaced as a whole.
+//! `wave.json` beside it is one such line with the state of the current wave, replaced as a whole.
 
 mod line;
 mod origin;
 mod read;
 mod state;
 mod write;
+
+use serde::{Deserialize, Serialize};
+
+/// The content of a line, written from references.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Entry<O, R, W> {
+    Origin(O),
+    Record(R),
+    Work(W),
+}
 
 pub use origin::Origin;
 pub use read::{RECORDS, RecordLog, RecordReader};

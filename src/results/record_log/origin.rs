@@ -1,14 +1,15 @@
-//! What records were made from: others cannot stand beside them.
+//! The origin of records; records of different origins cannot be mixed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dp::Report;
+use crate::error::Invalid;
 use crate::experiment::Shard;
 
 /// The version of `records.jsonl` and `wave.json`.
 const FORMAT: u32 = 1;
 
-/// What the records of a file were made from, and how.
+/// The study, program and options that made the records of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// Version of the format, 1.
@@ -19,29 +20,18 @@ pub struct Origin {
     pub study: String,
     /// `cpu`, `gpu` or `auto`.
     pub backend: String,
-    /// Name of the graphics adapter, where there is one.
+    /// Name of the graphics adapter, if there is one.
     pub adapter: Option<String>,
     /// `f64` or `f32`.
     pub precision: String,
-    /// How the CPU was asked to solve: `auto` or the name of a strategy.
+    /// The CPU strategy: `auto`, or the name of one.
     pub strategy: String,
-    /// The shard, where the study is cut.
+    /// The shard, if the study is cut.
     pub shard: Option<Shard>,
-    /// The command line, as of a run that is neither cut nor resumed.
+    /// The command line without options for shards, saving and resuming.
     pub command: String,
     /// Worker threads.
     pub threads: usize,
-}
-
-/// A key in which two origins differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// The key.
-    pub key: &'static str,
-    /// What was found.
-    pub found: String,
-    /// What the other has.
-    pub accepted: String,
 }
 
 impl Origin {
@@ -61,26 +51,21 @@ impl Origin {
         }
     }
 
-    /// The first key, other than the study, that keeps the records of one origin from standing beside those of another.
-    pub fn difference(&self, accepted: &Self) -> Option<Difference> {
-        let none = || "none".to_string();
+    /// The first key, other than the study, in which records of this origin differ from accepted ones.
+    pub fn difference(&self, accepted: &Self) -> Option<Invalid> {
         let of = |origin: &Self| -> [(&'static str, String); 6] {
+            let adapter = origin.adapter.as_deref().unwrap_or("none");
             [
                 ("format", origin.format.to_string()),
                 ("version", origin.version.clone()),
                 ("backend", origin.backend.clone()),
-                ("adapter", origin.adapter.clone().unwrap_or_else(none)),
+                ("adapter", adapter.into()),
                 ("precision", origin.precision.clone()),
                 ("strategy", origin.strategy.clone()),
             ]
         };
         let mut pairs = of(self).into_iter().zip(of(accepted));
-        pairs.find_map(|((key, found), (_, accepted))| {
-            (found != accepted).then_some(Difference {
-                key,
-                found,
-                accepted,
-            })
-        })
+        let (found, accepted) = pairs.find(|(found, accepted)| found != accepted)?;
+        Some(Invalid::new(found.0, found.1, accepted.1))
     }
 }

@@ -1,4 +1,4 @@
-//! Reading `records.jsonl`: an index of what is there, and the records one by one.
+//! Reading `records.jsonl`: an index, and the records one by one.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,8 +6,9 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::{Origin, line};
+use super::{Entry, Origin, line};
 use crate::error::InputError;
 use crate::experiment::{Record, Work};
 use crate::files::open;
@@ -15,18 +16,18 @@ use crate::files::open;
 /// The name of the file.
 pub const RECORDS: &str = "records.jsonl";
 
-/// What a file holds, without the records themselves.
+/// The index of a file, without the records themselves.
 #[derive(Debug, Clone)]
 pub struct RecordLog {
     /// The file.
     pub path: PathBuf,
-    /// What the records were made from.
+    /// The origin of the records.
     pub origin: Origin,
     /// The work of every finished wave.
     pub work: Vec<Work>,
-    /// Bytes that are whole and unharmed; what is behind them was never promised.
+    /// Number of valid bytes; later ones were never synced.
     pub length: u64,
-    /// Where the record of every replication is, by policy.
+    /// The place of the record of every replication, by policy.
     places: BTreeMap<String, BTreeMap<usize, Place>>,
 }
 
@@ -36,14 +37,8 @@ struct Place {
     length: usize,
 }
 
-/// As much of a line as the index needs.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Known {
-    Origin(Origin),
-    Record(Name),
-    Work(Work),
-}
+/// A line without the content of its record.
+type IndexLine = (u64, Entry<Origin, Name, Work>);
 
 #[derive(Deserialize)]
 struct Name {
@@ -51,14 +46,8 @@ struct Name {
     replication: usize,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Whole {
-    Record(Record),
-}
-
 impl RecordLog {
-    /// Reads the index of a folder's records; `None` where there are none, or not even an origin.
+    /// Reads the index of a folder's records; `None` if there is no origin.
     pub fn read(folder: &Path) -> Result<Option<Self>, InputError> {
         let path = folder.join(RECORDS);
         let unreadable = |error: io::Error| InputError::unreadable(&path, &error);
@@ -70,9 +59,9 @@ impl RecordLog {
         let mut file = BufReader::with_capacity(1 << 16, file);
         let (mut bytes, mut start) = (Vec::new(), 0);
         let mut found: Option<Self> = None;
-        // A wave counts when its work has come: it was one append.
+        // A wave counts when its work is there: it was one append.
         let mut wave: Vec<(Name, Place)> = Vec::new();
-        // The first line that is not whole: its number and place.
+        // The first damaged line: its number and place.
         let mut damage: Option<(usize, u64)> = None;
         for number in 1.. {
             bytes.clear();
@@ -80,21 +69,13 @@ impl RecordLog {
             if length == 0 {
                 break;
             }
-            let at = |message: String| InputError::At {
-                file: path.clone(),
-                line: number,
-                message,
-            };
-            let known = line::json(&bytes).map(serde_json::from_slice::<(u64, Known)>);
+            let at = |message: String| InputError::at(&path, number, message);
+            let known = line::json(&bytes).map(serde_json::from_slice::<IndexLine>);
             match (known, damage) {
-                // Whoever wrote this line knew that the damaged one was on disk.
+                // When this line was written, the damaged one was on disk.
                 (Some(Ok((synced, _))), Some((line, place))) if synced > place => {
-                    return Err(InputError::At {
-                        file: path.clone(),
-                        line,
-                        message: "found a damaged line; accepted: records as they were written"
-                            .into(),
-                    });
+                    let message = "found a damaged line; accepted: records as they were written";
+                    return Err(InputError::at(&path, line, message));
                 }
                 (_, Some(_)) => {}
                 (None, None) => damage = Some((number, start)),
@@ -107,7 +88,7 @@ impl RecordLog {
                 (Some(Ok((_, known))), None) => {
                     let place = Place { start, length };
                     match (&mut found, known) {
-                        (None, Known::Origin(origin)) => {
+                        (None, Entry::Origin(origin)) => {
                             found = Some(Self {
                                 path: path.clone(),
                                 origin,
@@ -116,8 +97,8 @@ impl RecordLog {
                                 places: BTreeMap::new(),
                             });
                         }
-                        (Some(_), Known::Record(name)) => wave.push((name, place)),
-                        (Some(log), Known::Work(work)) => {
+                        (Some(_), Entry::Record(name)) => wave.push((name, place)),
+                        (Some(log), Entry::Work(work)) => {
                             log.work.push(work);
                             for (name, place) in wave.drain(..) {
                                 let (policy, r) = (name.policy, name.replication);
@@ -130,7 +111,7 @@ impl RecordLog {
                                 }
                             }
                         }
-                        (None, _) | (Some(_), Known::Origin(_)) => {
+                        (None, _) | (Some(_), Entry::Origin(_)) => {
                             return Err(at("found no origin; accepted: one, in line 1".into()));
                         }
                     }
@@ -144,7 +125,7 @@ impl RecordLog {
         Ok(found)
     }
 
-    /// The replications (0-based) of a policy that are finished.
+    /// The finished replications (0-based) of a policy.
     pub fn finished(&self, policy: &str) -> impl Iterator<Item = usize> {
         let places = self.places.get(policy).into_iter();
         places.flat_map(|places| places.keys().copied())
@@ -155,7 +136,7 @@ impl RecordLog {
         self.places.keys().map(String::as_str)
     }
 
-    /// How many replications, of all policies together, are finished.
+    /// The number of finished replications of all policies.
     pub fn count(&self) -> usize {
         self.places.values().map(BTreeMap::len).sum()
     }
@@ -180,7 +161,7 @@ pub struct RecordReader<'l> {
 }
 
 impl RecordReader<'_> {
-    /// The record of a replication (0-based) of a policy; `None` where it is not finished.
+    /// The record of a replication (0-based) of a policy, if it is finished.
     pub fn record(
         &mut self,
         policy: &str,
@@ -197,15 +178,15 @@ impl RecordReader<'_> {
             self.file.read_exact(&mut self.bytes)
         };
         read().map_err(|error| InputError::unreadable(path, &error))?;
-        match line::parse::<(u64, Whole)>(&self.bytes) {
-            Some((_, Whole::Record(record))) => Ok(Some(record)),
-            None => Err(InputError::File {
-                file: path.clone(),
-                message: format!(
-                    "replication {} of `{policy}`: found a damaged record; accepted: records as they were written",
-                    replication + 1
-                ),
-            }),
+        match line::parse::<(u64, Entry<IgnoredAny, Record, IgnoredAny>)>(&self.bytes) {
+            Some((_, Entry::Record(record))) => Ok(Some(record)),
+            _ => {
+                let number = replication + 1;
+                let message = format!(
+                    "replication {number} of `{policy}`: found a damaged record; accepted: records as they were written"
+                );
+                Err(InputError::in_file(path, message))
+            }
         }
     }
 }

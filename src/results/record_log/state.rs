@@ -1,5 +1,5 @@
-//! `wave.json`: the wave under way, replaced as a whole every so often. It only saves time: where it is damaged or of another
-//! run, the wave starts anew.
+//! `wave.json`: the state of the current wave, replaced from time to time. It only saves time: if it is damaged or belongs to
+//! another run, the wave starts again.
 
 use std::path::Path;
 
@@ -24,14 +24,14 @@ pub fn write_wave(
     folder.write(WAVE, text.as_bytes())
 }
 
-/// The wave that an earlier run of the same origin has left, if it is whole.
+/// The saved wave of an earlier run of the same origin, if it is valid.
 pub fn read_wave(folder: &Path, origin: &Origin) -> Option<WaveState> {
     let bytes = read_text(&folder.join(WAVE)).ok()?;
     let (from, state): (String, WaveState) = line::parse(bytes.as_bytes())?;
     (from == of_origin(origin)).then_some(state)
 }
 
-/// Removes the file, and what a kill has left of its writing, if they are there.
+/// Removes the file, and what an interrupted write left of it.
 pub fn remove_wave(folder: &ResultsFolder) -> Result<(), OutputError> {
     let path = folder.path().join(WAVE);
     remove(&partial_name(&path))?;

@@ -4,33 +4,23 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
-use super::{Origin, RECORDS, RecordLog, line};
+use super::{Entry, Origin, RECORDS, RecordLog, line};
 use crate::error::OutputError;
 use crate::experiment::{Record, Work};
 use crate::results::ResultsFolder;
 use crate::results::file::sync_folder;
 
-/// A growing file of records.
+/// Appends records to the file.
 #[derive(Debug)]
 pub struct RecordWriter {
     path: PathBuf,
     file: File,
     /// Bytes that are on disk.
     synced: u64,
-    /// Lines of the wave at hand.
+    /// Lines of the current wave.
     waiting: Vec<u8>,
     waiting_records: usize,
     records: usize,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Entry<'a> {
-    Origin(&'a Origin),
-    Record(&'a Record),
-    Work(&'a Work),
 }
 
 impl RecordWriter {
@@ -53,7 +43,7 @@ impl RecordWriter {
         Ok(writer)
     }
 
-    /// Goes on behind what is whole of a file; the rest is cut off.
+    /// Continues after the valid part of a file; the rest is cut off.
     pub fn resume(log: &RecordLog) -> Result<Self, OutputError> {
         let open = || -> io::Result<File> {
             let mut file = OpenOptions::new().write(true).open(&log.path)?;
@@ -72,18 +62,18 @@ impl RecordWriter {
         })
     }
 
-    /// Removes the file of a folder, if it is there.
+    /// Removes the file of a folder, if there is one.
     pub fn remove(folder: &ResultsFolder) -> Result<(), OutputError> {
         remove(&folder.path().join(RECORDS))
     }
 
-    /// Adds a record to the wave at hand.
+    /// Adds a record to the current wave.
     pub fn record(&mut self, record: &Record) {
         self.append(&Entry::Record(record));
         self.waiting_records += 1;
     }
 
-    /// The wave is complete: it is on disk when this returns. Where it cannot be written, nothing of it is.
+    /// Completes the wave and syncs it to disk. If that fails, none of it is kept.
     pub fn wave(&mut self, work: &Work) -> Result<(), OutputError> {
         self.append(&Entry::Work(work));
         self.sync()?;
@@ -101,7 +91,7 @@ impl RecordWriter {
         &self.path
     }
 
-    fn append(&mut self, entry: &Entry) {
+    fn append(&mut self, entry: &Entry<&Origin, &Record, &Work>) {
         let text = line::line(&(self.synced, entry));
         self.waiting.extend_from_slice(text.as_bytes());
     }
@@ -110,7 +100,7 @@ impl RecordWriter {
         let written = self.file.write_all(&self.waiting);
         let written = written.and_then(|()| self.file.sync_data());
         if let Err(error) = written {
-            // A full disk may have taken a part.
+            // A full disk may have written a part.
             let _ = self.file.set_len(self.synced);
             return Err(OutputError::unwritable(&self.path, error));
         }
@@ -120,7 +110,7 @@ impl RecordWriter {
     }
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(super) fn remove(path: &Path) -> Result<(), OutputError> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! A task folder: `task.toml` and `log.csv`, and what is made of them.
+//! A task folder: `task.toml` and `log.csv`, and the files derived from them.
 
 use std::fs;
 use std::io::BufWriter;
@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::fitted_study::study_text;
+use crate::config::toml_error;
 use crate::error::{InputError, Invalid, OutputError};
+use crate::files::{read_json, read_text};
 use crate::history::fit::{self, FitSettings, Fitted, ModelFile};
 use crate::history::{
     FeatureColumns, Import, ImportError, JournalLog, JournalSummary, LabeledLog, LogForm, Summary,
@@ -15,17 +17,17 @@ use crate::history::{
 use crate::results::write_whole;
 use crate::task::Task;
 
-/// The file that says what the task is.
-pub const TASK_FILE: &str = "task.toml";
+/// The task.
+const TASK_FILE: &str = "task.toml";
 
 /// The labeled log.
-pub const LOG_FILE: &str = "log.csv";
+pub(super) const LOG_FILE: &str = "log.csv";
 
 /// The fitted model.
-pub const MODEL_FILE: &str = "model.json";
+pub(super) const MODEL_FILE: &str = "model.json";
 
-/// The world that the log looks like.
-pub const STUDY_FILE: &str = "study.toml";
+/// A study of a world fitted to the log.
+const STUDY_FILE: &str = "study.toml";
 
 const TASK_HEAD: &str = "# The task, and how raw columns become features. log.csv was made with this encoding: change one and the other\n# no longer fits.\n\n";
 
@@ -43,13 +45,9 @@ impl TaskFolder {
     /// Opens a folder that an import has made.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let place = path.join(TASK_FILE);
-        let text = crate::files::read_text(&place)
-            .map_err(|error| InputError::unreadable(&place, &error))?;
-        let file = parse(&place, &text)?;
-        let task = file.check().map_err(|invalid| InputError::File {
-            file: place,
-            message: invalid.to_string(),
-        })?;
+        let file = parse(&place, &read_text(&place)?)?;
+        let task = file.check();
+        let task = task.map_err(|invalid| InputError::in_file(&place, invalid.to_string()))?;
         Ok(Self {
             path: path.to_path_buf(),
             file,
@@ -57,7 +55,7 @@ impl TaskFolder {
         })
     }
 
-    /// Makes the folder from a raw file that has been read once. Nothing is overwritten unless `overwrite` says so.
+    /// Makes the folder from a raw file that has been surveyed. An existing task is kept unless `overwrite` is set.
     pub fn create(path: &Path, import: Import, overwrite: bool) -> Result<Summary, ImportError> {
         prepare(path, overwrite)?;
         let unwritable =
@@ -80,14 +78,14 @@ impl TaskFolder {
         Ok(imported.summary)
     }
 
-    /// Makes a folder of the journal of a live learner: the task of the journal's folder, and the journal as a log.
+    /// Makes a folder from the journal of a live learner: the task of the journal's folder, and the journal as a log.
     pub fn of_journal(
         path: &Path,
         journal: &Path,
         overwrite: bool,
     ) -> Result<JournalSummary, ImportError> {
-        let home = journal.parent().filter(|home| !home.as_os_str().is_empty());
-        let task = Self::open(home.unwrap_or(Path::new(".")))?.file;
+        let parent = journal.parent().filter(|path| !path.as_os_str().is_empty());
+        let task = Self::open(parent.unwrap_or(Path::new(".")))?.file;
         let log = JournalLog::read(journal, &task)?;
         prepare(path, overwrite)?;
         let (text, summary) = log.text(&task);
@@ -109,10 +107,10 @@ impl TaskFolder {
     /// Fits the log.
     pub fn fit(&self, settings: FitSettings) -> Result<Fitted, InputError> {
         let fitted = fit::fit(&self.file, Arc::clone(&self.task), self.log()?, settings);
-        fitted.map_err(|invalid| self.wrong(LOG_FILE, &invalid))
+        fitted.map_err(|invalid| self.wrong_log(&invalid))
     }
 
-    /// Writes what a fit has found: the model, and a study of the world that the log looks like.
+    /// Writes a fit: the model, and a study of the fitted world.
     pub fn write_fit(&self, fitted: &Fitted) -> Result<(), OutputError> {
         let json = serde_json::to_string_pretty(&fitted.file).expect("a model can be written");
         write_whole(&self.place(MODEL_FILE), format!("{json}\n").as_bytes())?;
@@ -120,31 +118,24 @@ impl TaskFolder {
         write_whole(&self.place(STUDY_FILE), study.as_bytes())
     }
 
-    /// The fit that the folder's model tells of.
+    /// The fit of the folder's model.
     pub fn fitted(&self) -> Result<Fitted, InputError> {
         let place = self.place(MODEL_FILE);
-        let text = crate::files::read_text(&place).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => InputError::File {
-                file: place.clone(),
-                message:
-                    "found nothing; accepted: a folder whose log has been fitted (cbwk-gpu fit)"
-                        .into(),
-            },
-            _ => InputError::unreadable(&place, &error),
-        })?;
-        let file: ModelFile = crate::files::json(&place, &text)?;
-        let fitted = Fitted::again(&self.file, Arc::clone(&self.task), self.log()?, file);
-        fitted.map_err(|invalid| self.wrong(LOG_FILE, &invalid))
-    }
-
-    fn wrong(&self, name: &str, invalid: &Invalid) -> InputError {
-        InputError::File {
-            file: self.place(name),
-            message: invalid.to_string(),
+        if !place.exists() {
+            let message =
+                "found nothing; accepted: a folder whose log has been fitted (cbwk-gpu fit)";
+            return Err(InputError::in_file(&place, message));
         }
+        let file: ModelFile = read_json(&place)?;
+        let fitted = Fitted::again(&self.file, Arc::clone(&self.task), self.log()?, file);
+        fitted.map_err(|invalid| self.wrong_log(&invalid))
     }
 
-    /// What pages call it: the folder's own name.
+    fn wrong_log(&self, invalid: &Invalid) -> InputError {
+        InputError::in_file(&self.place(LOG_FILE), invalid.to_string())
+    }
+
+    /// The folder's own name, for titles of pages.
     pub fn name(&self) -> String {
         let full = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let name = full
@@ -153,13 +144,13 @@ impl TaskFolder {
         name.unwrap_or_else(|| "task".into())
     }
 
-    /// Where a file of the folder is.
+    /// The path of a file of the folder.
     pub fn place(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }
 
-/// A folder for a task; one that has a task is taken only where `overwrite` says so.
+/// Creates the folder; refuses one that holds a task unless `overwrite` is set.
 fn prepare(path: &Path, overwrite: bool) -> Result<(), OutputError> {
     let names = [TASK_FILE, LOG_FILE];
     let found = names.iter().find(|name| path.join(name).exists());
@@ -173,18 +164,11 @@ fn prepare(path: &Path, overwrite: bool) -> Result<(), OutputError> {
 }
 
 /// The text of a task file.
-pub fn text_of(file: &TaskFile) -> String {
+fn text_of(file: &TaskFile) -> String {
     let body = toml::to_string(file).expect("a task file is made of tables, lists and numbers");
     format!("{TASK_HEAD}{body}")
 }
 
 fn parse(place: &Path, text: &str) -> Result<TaskFile, InputError> {
-    toml::from_str(text).map_err(|error: toml::de::Error| {
-        let start = error.span().map_or(0, |span| span.start.min(text.len()));
-        InputError::At {
-            file: place.to_path_buf(),
-            line: text[..start].matches('\n').count() + 1,
-            message: error.message().lines().collect::<Vec<_>>().join(", "),
-        }
-    })
+    toml::from_str(text).map_err(|error| toml_error(place, text, &error))
 }

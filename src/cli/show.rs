@@ -1,0 +1,43 @@
+//! Results on standard output: as a table for people, or as JSON.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use super::args::TableFormat;
+use cbwk_gpu::report;
+use cbwk_gpu::results::{Results, Run, SweepIndex};
+
+/// What a command has computed.
+pub enum Shown<'a> {
+    Study(&'a Results),
+    Sweep(&'a SweepIndex, &'a [Run]),
+}
+
+/// Prints results; the last line of a table names their folder.
+pub fn show(shown: Shown, format: TableFormat, last: &str) -> anyhow::Result<()> {
+    let style = format.style();
+    let table = match (shown, format) {
+        (Shown::Study(results), TableFormat::Json) => return print(&results.run.text()),
+        (Shown::Sweep(_, runs), TableFormat::Json) => {
+            return print(&json_list(runs.iter().map(Run::text)));
+        }
+        (Shown::Study(results), _) => report::table::study(results, style),
+        (Shown::Sweep(index, runs), _) => report::overview::table(index, runs, style),
+    };
+    print(&(table + &style.prose(&format!("\n{last}"))))
+}
+
+pub fn print(text: &str) -> anyhow::Result<()> {
+    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+}
+
+/// Texts of JSON objects as a list.
+pub fn json_list(objects: impl Iterator<Item = String>) -> String {
+    format!("[{}]\n", objects.collect::<Vec<_>>().join(","))
+}
+
+/// `FOLDER (TIME)`.
+pub fn place_and_time(folder: &Path, time: Duration) -> String {
+    format!("{} ({:.2} s)", folder.display(), time.as_secs_f64())
+}

@@ -1,0 +1,96 @@
+//! From a task folder to a live learner: its task, its log, its settings and its journal.
+
+use std::sync::Arc;
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+
+use super::learner_file::LearnerFile;
+use super::{LOG_FILE, TaskFolder};
+use crate::config::initial_log_of;
+use crate::dp::cpu::Cpu;
+use crate::error::{InputError, Invalid};
+use crate::files::{sha256, sha256_of_file};
+use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, Open, Start};
+use crate::learner::{Learner, LearnerError, LearnerSettings};
+use crate::oracle::OracleConfig;
+use crate::policy::WarmStart;
+use crate::task::Task;
+
+/// The journal of the live learner.
+pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
+
+/// Why a folder cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A file of the folder.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The journal or the learner.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+}
+
+impl TaskFolder {
+    /// The live learner after all events of its journal, with notes for the user.
+    pub fn live(&self, settings: LiveSettings) -> Result<(Live, Vec<String>), ServeError> {
+        let document = self.learner_document()?;
+        let file = LearnerFile::from_document(&document)?;
+        let refused = |invalid: Invalid| document.locate(&invalid);
+        let oracle = file.oracle.check("oracle", &self.task).map_err(refused)?;
+        let log_place = self.place(LOG_FILE);
+        let (log, log_sum) = match log_place.exists() {
+            false => (None, None),
+            true => {
+                let log = initial_log_of(&self.log()?);
+                let log = log.check(LOG_FILE, &self.task).map_err(refused)?;
+                let sum = sha256_of_file(&log_place);
+                let sum = sum.map_err(|error| InputError::unreadable(&log_place, &error))?;
+                (Some(log), Some(sum))
+            }
+        };
+        let rows = log.as_ref().map_or(0, |log: &WarmStart| log.contexts.len());
+        let learner = LearnerSettings {
+            learning: file.learning,
+            delta: file.delta,
+            seed: file.seed,
+            initial_rows: rows,
+        };
+        // Every setting is checked before the journal is opened.
+        make(&self.task, &oracle, learner).map_err(|error| match error {
+            LearnerError::Invalid(invalid) => refused(invalid),
+            other => InputError::in_file(document.file(), other.to_string()),
+        })?;
+        let task = serde_json::to_vec(&self.file).expect("a task file can be written");
+        let start = Start {
+            learner: &|| make(&self.task, &oracle, learner),
+            log,
+            open: Open {
+                format: FORMAT,
+                task: sha256(&task),
+                log: log_sum,
+                learner: file.resolved,
+            },
+            intake: Box::new(self.file.clone()),
+            settings: LiveSettings {
+                seed: file.seed,
+                ..settings
+            },
+        };
+        Ok(Live::open(&self.place(JOURNAL_FILE), start)?)
+    }
+}
+
+fn make(
+    task: &Arc<Task>,
+    oracle: &OracleConfig,
+    settings: LearnerSettings,
+) -> Result<Learner, LearnerError> {
+    let facts = oracle.facts();
+    let rows = settings.initial_rows;
+    let config = settings.learning.check("learner", task, facts, rows)?;
+    let stream = ChaCha8Rng::seed_from_u64(settings.seed);
+    let oracle = oracle.build(task, 1, stream, None, config.sides())?;
+    let backend = Box::new(Cpu::default());
+    Learner::new(Task::clone(task), oracle, settings, backend)
+}

@@ -1,0 +1,13 @@
+//! A shop's folder: task, log, model, learner settings and journal. Import, fit, plan, evaluate and serve share it.
+
+mod fitted_study;
+mod folder;
+mod learner_file;
+mod live;
+
+use folder::{LOG_FILE, MODEL_FILE};
+use live::JOURNAL_FILE;
+
+pub use folder::TaskFolder;
+pub use learner_file::LiveLearning;
+pub use live::ServeError;
