@@ -7,8 +7,8 @@
 //! # 1. A martingale
 //!
 //! For any fixed mu the likelihood ratio exp(l(mu*) - l(mu)) is a martingale that starts at 1, and so is its mean over a law
-//! of mu that is fixed before the data, here N(0, I/lam) with lam = d/S^2. By Ville's inequality it stays below 1/delta for
-//! ever with probability at least 1 - delta. On that event, at all times,
+//! of mu that is fixed before the data, here N(0, I/lam) with lam = d/S^2. By Ville's inequality it stays below 1/delta
+//! forever with probability at least 1 - delta. On that event, at all times,
 //!
 //! ```text
 //! l(mu*) <= ln(1/delta) - ln E,        E = mean over mu ~ N(0, I/lam) of exp(-l(mu))       (the evidence)
@@ -51,14 +51,14 @@ use nalgebra::{DMatrix, DVector};
 
 use super::design::Design;
 use super::factor::{cholesky, lower_inverse};
-use super::newton::{self, Fit};
+use super::newton::{self, Estimate};
 use super::sigmoids::{exp_of_negative, sigmoids};
 
 /// The ellipsoid { mu + D : D' Hc D <= 2 beta }.
 #[derive(Debug, Clone)]
 pub(super) struct LikelihoodMixture {
     /// The minimum of J.
-    pub fit: Fit,
+    pub estimate: Estimate,
     /// Bounds J(mu*) - J(mu).
     pub beta: f64,
     /// Hc.
@@ -76,8 +76,8 @@ impl LikelihoodMixture {
     pub fn new(design: &Design, norm_bound: f64, delta: f64, start: DVector<f64>) -> Self {
         let d = design.dimension();
         let lambda = ridge(d, norm_bound);
-        let fit = newton::fit(design, lambda, start);
-        let centers = design.products(&fit.mu);
+        let estimate = newton::fit(design, lambda, start);
+        let centers = design.products(&estimate.mu);
         let mut slopes = centers.clone();
         sigmoids(&mut slopes);
         slopes.iter_mut().for_each(|f| *f *= 1.0 - *f);
@@ -115,7 +115,7 @@ impl LikelihoodMixture {
             shape = curvature(&reach);
         }
         Self {
-            fit,
+            estimate,
             beta,
             shape,
             #[cfg(test)]

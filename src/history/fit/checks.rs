@@ -169,6 +169,7 @@ pub fn offers_explained(data: &OfferData, folds: &Folds) -> f64 {
 mod tests {
     use super::super::compare::Candidate;
     use super::super::design::ModelKind;
+    use super::super::file::CandidateFit;
     use super::*;
 
     /// Of 400 offers every second is compared; those accept half, the others nothing. A model that is right about those it
@@ -188,13 +189,20 @@ mod tests {
             scaled: vec![0.0],
             episode_count: n,
         };
-        let candidate = Candidate {
+        let fit = CandidateFit {
             kind: ModelKind::Rates,
+            title: String::new(),
             parameters: 1,
             lambda: 0.0,
             log_loss: 0.0,
             standard_error: 0.0,
+            behind: 0.0,
+            behind_error: 0.0,
             brier: 0.0,
+            chosen: true,
+        };
+        let candidate = Candidate {
+            fit,
             by_fold: vec![],
             held_out: vec![0.5; n / 2],
         };

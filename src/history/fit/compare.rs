@@ -8,8 +8,10 @@ use rayon::prelude::*;
 
 use super::data::OfferData;
 use super::design::ModelKind;
+use super::file::CandidateFit;
 use super::kernel::KERNEL_LIMIT;
 use super::model::{Fitter, Model};
+use crate::statistics::MeanAndError;
 
 /// Folds of episodes.
 pub const FOLDS: usize = 10;
@@ -56,21 +58,11 @@ impl Folds {
     }
 }
 
-/// How a candidate did on held-out episodes.
+/// A candidate on held-out episodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The kind.
-    pub kind: ModelKind,
-    /// Number of parameters.
-    pub parameters: usize,
-    /// The best penalty, where there is one.
-    pub lambda: f64,
-    /// Mean log loss.
-    pub log_loss: f64,
-    /// Its standard error over folds.
-    pub standard_error: f64,
-    /// Mean squared error.
-    pub brier: f64,
+    /// Its figures.
+    pub fit: CandidateFit,
     /// Log loss by fold.
     pub(super) by_fold: Vec<f64>,
     /// Held-out probability of every offer compared.
@@ -95,8 +87,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares all kinds that make sense for the data.
-    pub fn run(data: &OfferData, folds: &Folds) -> Self {
+    /// Compares all kinds that make sense for the data; `action` is what an action is called.
+    pub fn run(data: &OfferData, folds: &Folds, action: &str) -> Self {
         let offers = compared_offers(data, folds);
         let weights: Vec<Vec<f64>> = (0..folds.count)
             .map(|fold| training_weights(data, folds, fold, &offers))
@@ -105,19 +97,21 @@ impl Comparison {
             .into_iter()
             .filter(|kind| makes_sense(*kind, data))
             .collect();
-        let candidates: Vec<Candidate> = kinds
+        let mut candidates: Vec<Candidate> = kinds
             .into_par_iter()
-            .map(|kind| candidate(kind, data, folds, &offers, &weights))
+            .map(|kind| candidate(kind, data, folds, &offers, &weights, action))
             .collect();
-        let losses = candidates.iter().map(|c| c.log_loss).enumerate();
+        let losses = candidates.iter().map(|c| c.fit.log_loss).enumerate();
         let best = losses
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(0, |(i, _)| i);
-        let close = |candidate: &Candidate| {
-            let (difference, error) = candidate.difference(&candidates[best]);
-            difference <= error
-        };
+        let best_one = candidates[best].clone();
+        for candidate in &mut candidates {
+            (candidate.fit.behind, candidate.fit.behind_error) = candidate.difference(&best_one);
+        }
+        let close = |candidate: &Candidate| candidate.fit.behind <= candidate.fit.behind_error;
         let chosen = candidates.iter().position(close).unwrap_or(best);
+        candidates[chosen].fit.chosen = true;
         let base: Vec<f64> = base_rates(data, folds, &offers, &weights);
         let (base_log_loss, base_brier) = losses_of(data, &offers, &base);
         Self {
@@ -136,9 +130,9 @@ impl Comparison {
     }
 
     /// Why it was chosen.
-    pub fn reason(&self, action: &str) -> String {
-        let (choice, best) = (self.choice(), &self.candidates[self.best]);
-        let name = choice.kind.title(action);
+    pub fn reason(&self) -> String {
+        let (choice, best) = (&self.choice().fit, &self.candidates[self.best].fit);
+        let name = &choice.title;
         if self.candidates.len() == 1 {
             return format!("{name}: the only candidate");
         }
@@ -153,12 +147,9 @@ impl Comparison {
                 choice.log_loss
             );
         }
-        let (difference, error) = choice.difference(best);
         format!(
             "{name}: the simplest within one standard error of the best ({}: {:.4} better, standard error {:.4})",
-            best.kind.title(action),
-            difference,
-            error
+            best.title, choice.behind, choice.behind_error
         )
     }
 }
@@ -168,18 +159,17 @@ impl Candidate {
     pub fn difference(&self, other: &Self) -> (f64, f64) {
         let pairs = self.by_fold.iter().zip(&other.by_fold);
         let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
-        (self.log_loss - other.log_loss, standard_error(&differences))
+        let behind = self.fit.log_loss - other.fit.log_loss;
+        (behind, standard_error(&differences))
     }
 }
 
+/// Over folds; 0 for a single one.
 fn standard_error(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    if n < 2.0 {
-        return 0.0;
+    match values.len() {
+        0 | 1 => 0.0,
+        _ => MeanAndError::of(values).standard_error,
     }
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-    (squares / (n - 1.0) / n).sqrt()
 }
 
 fn makes_sense(kind: ModelKind, data: &OfferData) -> bool {
@@ -226,6 +216,7 @@ fn candidate(
     folds: &Folds,
     offers: &[usize],
     weights: &[Vec<f64>],
+    action: &str,
 ) -> Candidate {
     let fitter = Fitter::new(kind, data);
     let lambdas: &[f64] = match kind {
@@ -276,13 +267,20 @@ fn candidate(
             sum / own.len().max(1) as f64
         })
         .collect();
-    Candidate {
+    let fit = CandidateFit {
         kind,
-        parameters: fitter.parameters(),
+        title: kind.title(action),
+        parameters: fitter.parameters() as u64,
         lambda: lambdas[l],
         log_loss,
         standard_error: standard_error(&by_fold),
+        behind: 0.0,
+        behind_error: 0.0,
         brier,
+        chosen: false,
+    };
+    Candidate {
+        fit,
         by_fold,
         held_out,
     }

@@ -65,7 +65,7 @@ impl ModelKind {
 
 /// The columns of a logistic model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Columns {
+pub struct DesignColumns {
     kind: ModelKind,
     /// Features without the constant.
     features: usize,
@@ -74,7 +74,7 @@ pub struct Columns {
     actions: usize,
 }
 
-impl Columns {
+impl DesignColumns {
     /// The columns of a logistic kind for these data.
     pub fn new(kind: ModelKind, data: &OfferData) -> Self {
         let first = usize::from(data.has_constant);
@@ -87,6 +87,7 @@ impl Columns {
     }
 
     /// Number of columns.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a constant")]
     pub fn len(&self) -> usize {
         let own = match self.kind {
             ModelKind::Categories => self.actions,
@@ -94,11 +95,6 @@ impl Columns {
             _ => 0,
         };
         self.features + 2 + own
-    }
-
-    /// Whether there is no column, which never is.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// The columns of a context and an action with this scaled value.

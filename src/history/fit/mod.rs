@@ -7,7 +7,6 @@ mod design;
 mod file;
 mod intervals;
 mod kernel;
-mod logistic;
 mod model;
 mod warnings;
 
@@ -22,14 +21,13 @@ use crate::task::Task;
 pub use checks::{THIN_OFFERS, THIN_SHARE};
 pub use compare::{Comparison, FOLDS, Folds};
 pub use data::OfferData;
-pub use design::{Columns as DesignColumns, ModelKind};
+pub use design::{DesignColumns, ModelKind};
 pub use file::{
     ActionFit, CandidateFit, FittedModel, LogCounts, ModelFile, Monotonicity, ReliabilityBin,
     StepArrivals, Term,
 };
 pub use intervals::{Uncertainty, Z, wilson};
-pub use logistic::Regression;
-pub use model::{EXACT, Expansion, Fit, Fitter, Model, SomeActions};
+pub use model::{EXACT, Expansion, Fitter, Model, ModelFit, SomeActions};
 
 /// How a fit is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +57,7 @@ pub struct Fitted {
     /// Its offers.
     pub data: OfferData,
     /// The model.
-    pub fit: Fit,
+    pub fit: ModelFit,
     /// How well it is known.
     pub uncertainty: Uncertainty,
     /// Contexts by step.
@@ -77,23 +75,18 @@ pub fn fit(
     log: LabeledLog,
     settings: FitSettings,
 ) -> Result<Fitted, Invalid> {
-    let values = task.application().action_values().to_vec();
-    let data = OfferData::new(
-        &log,
-        task_file.encoding.constant,
-        &task_file.action,
-        &values,
-    );
+    let values = task.application().action_values();
+    let data = OfferData::new(&log, task_file.encoding.constant, &task_file.action, values);
     check_log(&log, &data, task_file)?;
     let folds = Folds::new(log.episodes().len());
-    let comparison = Comparison::run(&data, &folds);
-    let choice = comparison.choice();
+    let noun = task_file.application.noun();
+    let comparison = Comparison::run(&data, &folds, noun);
+    let choice = &comparison.choice().fit;
     let (fit, uncertainty, terms) = fit_all(task_file, &data, &values, choice.kind, choice.lambda);
     let law = EmpiricalLaw::new(&log, task.horizon(), settings.pooled_below);
     let exposure = Exposure::of(&log, &task);
     let actions = checks::actions(&data, &comparison, &values, log.arrivals().len());
     let planned = planned(&actions, task_file, settings)?;
-    let noun = task_file.application.noun();
     let rises = task_file.application.acceptance_rises();
     let mut file = ModelFile {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -102,10 +95,14 @@ pub fn fit(
         model: FittedModel {
             kind: choice.kind,
             lambda: choice.lambda,
-            reason: comparison.reason(noun),
+            reason: comparison.reason(),
             terms,
         },
-        candidates: candidates(&comparison, noun),
+        candidates: comparison
+            .candidates
+            .iter()
+            .map(|c| c.fit.clone())
+            .collect(),
         compared_offers: comparison.offers.len() as u64,
         base_log_loss: comparison.base_log_loss,
         base_brier: comparison.base_brier,
@@ -196,7 +193,7 @@ fn fit_all(
     values: &[f64],
     kind: ModelKind,
     lambda: f64,
-) -> (Fit, Uncertainty, Vec<Term>) {
+) -> (ModelFit, Uncertainty, Vec<Term>) {
     let fitter = Fitter::new(kind, data);
     let fit = fitter.fit(lambda, None, None, EXACT);
     let uncertainty = Uncertainty::new(&fitter, data, &fit, lambda);
@@ -270,35 +267,10 @@ fn check_log(log: &LabeledLog, data: &OfferData, task: &TaskFile) -> Result<(), 
     Ok(())
 }
 
-fn candidates(comparison: &Comparison, noun: &str) -> Vec<CandidateFit> {
-    let best = &comparison.candidates[comparison.best];
-    let candidate = |(i, c): (usize, &compare::Candidate)| {
-        let (behind, behind_error) = c.difference(best);
-        CandidateFit {
-            kind: c.kind,
-            title: c.kind.title(noun),
-            parameters: c.parameters as u64,
-            lambda: c.lambda,
-            log_loss: c.log_loss,
-            standard_error: c.standard_error,
-            behind,
-            behind_error,
-            brier: c.brier,
-            chosen: i == comparison.chosen,
-        }
-    };
-    comparison
-        .candidates
-        .iter()
-        .enumerate()
-        .map(candidate)
-        .collect()
-}
-
 fn terms(
     fitter: &Fitter,
     data: &OfferData,
-    fit: &Fit,
+    fit: &ModelFit,
     uncertainty: &Uncertainty,
     task: &TaskFile,
     values: &[f64],
