@@ -88,6 +88,7 @@ pub struct Armed {
     consumed: usize,
     tried: Vec<u64>,
     converted: Vec<u64>,
+    estimates: Vec<f64>,
     bounds: Vec<Bounds>,
     /// The level of all bounds, and how often each arm had been tried: bounds change only with one of them.
     alpha: f64,
@@ -124,6 +125,7 @@ impl Armed {
             consumed: 0,
             tried: vec![0; arms],
             converted: vec![0; arms],
+            estimates: vec![0.5; arms],
             bounds: vec![Bounds::UNKNOWN; arms],
             alpha: 1.0,
             evaluated: vec![0; arms],
@@ -143,15 +145,10 @@ impl Armed {
         let all_actions = (self.actions + 1) as f64;
         let observations = self.consumed as f64;
         let log_term = (2.0 * observations * self.groups as f64 * all_actions / delta).ln();
-        for (bounds, (&tried, &converted)) in self
-            .bounds
-            .iter_mut()
-            .zip(self.tried.iter().zip(&self.converted))
-        {
-            if tried > 0 {
-                let mean = converted as f64 / tried as f64;
-                let radius = self.parameters.radius_scale * (log_term / tried as f64).sqrt();
-                *bounds = Bounds::around(mean, radius);
+        for (arm, bounds) in self.bounds.iter_mut().enumerate() {
+            if self.tried[arm] > 0 {
+                let root = (log_term / self.tried[arm] as f64).sqrt();
+                *bounds = Bounds::around(self.estimates[arm], self.parameters.radius_scale * root);
             }
         }
     }
@@ -176,11 +173,7 @@ impl Armed {
                     ucb: beta_binomial_upper(converted, tried, alpha),
                 },
             };
-            *bounds = scaled(
-                set,
-                converted as f64 / tried as f64,
-                self.parameters.radius_scale,
-            );
+            *bounds = scaled(set, self.estimates[arm], self.parameters.radius_scale);
         }
     }
 }
@@ -203,6 +196,7 @@ impl Oracle for Armed {
             let arm = self.first_arm(observation.step) + observation.action - 1;
             self.tried[arm] += 1;
             self.converted[arm] += u64::from(observation.converted);
+            self.estimates[arm] = self.converted[arm] as f64 / self.tried[arm] as f64;
         }
         self.consumed = data.len();
         match self.parameters.beta_binomial {
@@ -217,14 +211,8 @@ impl Oracle for Armed {
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
-        for (arm, estimate) in (self.first_arm(context.step)..).zip(out) {
-            let (tried, converted) = (self.tried[arm], self.converted[arm]);
-            *estimate = if tried > 0 {
-                converted as f64 / tried as f64
-            } else {
-                0.5
-            };
-        }
+        let first = self.first_arm(context.step);
+        out.copy_from_slice(&self.estimates[first..first + self.actions]);
     }
 
     /// Both sides, also if a planner needs only the upper one.
@@ -237,8 +225,7 @@ impl Oracle for Armed {
             let (tried, converted) = (self.tried[arm], self.converted[arm]);
             if tried > 0 {
                 let set = beta_binomial_interval(converted, tried, self.alpha);
-                let mean = converted as f64 / tried as f64;
-                *bounds = scaled(set, mean, self.parameters.radius_scale);
+                *bounds = scaled(set, self.estimates[arm], self.parameters.radius_scale);
             }
         }
     }
@@ -260,10 +247,12 @@ impl Oracle for Armed {
         let draw = |(&tried, &converted): (&u64, &u64)| {
             let (s, rest) = (converted as f64, (tried - converted) as f64);
             let law = Beta::new(0.5 + s, 0.5 + rest).expect("both are positive");
-            Bounds::around(law.sample(rng).clamp(0.0, 1.0), 0.0)
+            law.sample(rng).clamp(0.0, 1.0)
         };
+        let rho: Vec<f64> = counts.map(draw).collect();
         Some(Box::new(Self {
-            bounds: counts.map(draw).collect(),
+            bounds: rho.iter().map(|rho| Bounds::around(*rho, 0.0)).collect(),
+            estimates: rho,
             ..self.clone()
         }))
     }

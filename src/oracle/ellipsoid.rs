@@ -24,7 +24,7 @@ pub(super) struct Ellipsoid {
     /// The inverse of the Cholesky factor of V: its rows' products with phi, squared and summed, are phi' V^-1 phi.
     factor_inverse: DMatrix<f64>,
     scale: f64,
-    /// Where the bonus goes inside f.
+    /// Set if the bonus is inside f.
     inside: Option<NormBound>,
 }
 
@@ -51,7 +51,7 @@ impl NormBound {
     }
 }
 
-/// What belongs to theta in phi.mu, and in phi' V^-1 phi: theta' V^-1 theta and the row of V^-1 beside it.
+/// The parts of phi.mu and phi' V^-1 phi that depend on theta: theta' V^-1 theta and the last row of V^-1 times theta.
 #[derive(Debug, Clone, Copy, Default)]
 struct ThetaPart {
     utility: f64,
@@ -74,7 +74,7 @@ impl Ellipsoid {
         }
     }
 
-    /// For an ellipsoid that was fitted to phi / sizes: the same for phi as it is.
+    /// Converts an ellipsoid that was fitted to phi / sizes to unscaled phi.
     pub fn unscaled(mut self, inverse_sizes: &[f64]) -> Self {
         for (j, inverse) in inverse_sizes.iter().enumerate() {
             self.mu[j] *= inverse;

@@ -72,7 +72,7 @@ pub(super) struct LikelihoodMixture {
 const ROUNDS: usize = 2;
 
 impl LikelihoodMixture {
-    /// The set of the data in `design`, with |mu*| <= `norm_bound`; `start` is where the search of mu begins.
+    /// The set for the data in `design`, with |mu*| <= `norm_bound`; the search for mu begins at `start`.
     pub fn new(design: &Design, norm_bound: f64, delta: f64, start: DVector<f64>) -> Self {
         let d = design.dimension();
         let lambda = ridge(d, norm_bound);
@@ -136,7 +136,7 @@ fn with_ridge(mut gram: DMatrix<f64>, lambda: f64) -> DMatrix<f64> {
     gram
 }
 
-/// By how much the means of sp over N(m, s^2) exceed sp(m), at the most: the sum of min(JJ, SC), given v = f'(m).
+/// The sum of min(JJ, SC), given v = f'(m): an upper bound on the excess of the means of sp over N(m, s^2) above sp(m).
 fn mean_excess(centers: &[f64], slopes: &[f64], deviations: &[f64]) -> f64 {
     let mut sum = 0.0;
     let (mut jj, mut sc) = ([0.0; CHUNK], [0.0; CHUNK]);
@@ -184,7 +184,7 @@ fn differences(centers: &[f64], deviations: &[f64], more: &mut [f64], ratios: &m
 /// SC / v. With exp(s^2/2) (2 Phi(s) - 1) = sqrt(2/pi) (s + s^3/3 + s^5/15 + s^7/105 + ...), both parts are series without
 /// cancellation.
 fn self_concordant(deviations: &[f64], out: &mut [f64]) {
-    // Once there are data, most deviations are small.
+    // With data, most deviations are small.
     if deviations.iter().all(|s| *s <= 0.125) {
         return short_series(deviations, out);
     }

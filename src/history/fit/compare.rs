@@ -16,31 +16,31 @@ use crate::statistics::MeanAndError;
 /// Folds of episodes.
 pub const FOLDS: usize = 10;
 
-/// Ridge penalties that are tried, the larger first: a fit starts where the one before has ended.
+/// Ridge penalties to try, the largest first: each fit starts from the one before.
 const LAMBDAS: [f64; 6] = [1000.0, 100.0, 10.0, 1.0, 0.1, 0.01];
 
-/// Penalties of kernel regressions.
+/// Penalties of kernel regressions to try.
 const KERNEL_LAMBDAS: [f64; 4] = [30.0, 10.0, 3.0, 1.0];
 
-/// Offers that candidates are compared on at the most: beyond, all are told apart with fewer.
+/// The most offers for the comparison: more would not change it.
 const COMPARED: usize = 100_000;
 
-/// Held-out probabilities are kept this far from 0 and 1, so that no single surprise decides.
+/// Held-out probabilities stay this far from 0 and 1, so that a single outcome cannot decide.
 const CLIP: f64 = 1e-4;
 
-/// How close to its minimum a fit gets while candidates are compared.
+/// The accuracy of the objective in the comparison.
 const ROUGH: f64 = 1e-9;
 
 /// The fold of every episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folds {
-    /// How many there are.
+    /// Number of folds.
     pub count: usize,
     of_episode: Vec<u8>,
 }
 
 impl Folds {
-    /// Ten folds of `episodes` episodes (fewer where there are fewer episodes), drawn from a fixed stream.
+    /// Ten folds of `episodes` episodes, or one per episode if there are fewer, drawn from a fixed stream.
     pub fn new(episodes: usize) -> Self {
         let mut order: Vec<usize> = (0..episodes).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(0x0066_6f6c_6473));
@@ -74,9 +74,9 @@ pub struct Candidate {
 pub struct Comparison {
     /// The candidates, the simpler first.
     pub candidates: Vec<Candidate>,
-    /// The place of the best.
+    /// Index of the best.
     pub best: usize,
-    /// The place of the one chosen.
+    /// Index of the one chosen.
     pub chosen: usize,
     /// Offers on which they were compared.
     pub offers: Vec<usize>,
@@ -155,7 +155,7 @@ impl Comparison {
 }
 
 impl Candidate {
-    /// By how much its log loss is above another's, and the standard error of that over folds.
+    /// Its log loss minus another's, and the standard error of the difference over folds.
     pub fn difference(&self, other: &Self) -> (f64, f64) {
         let pairs = self.by_fold.iter().zip(&other.by_fold);
         let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
@@ -183,7 +183,7 @@ fn makes_sense(kind: ModelKind, data: &OfferData) -> bool {
     }
 }
 
-/// All offers, or those of the first episodes of a shuffled list where there are very many.
+/// All offers, or those of randomly chosen episodes if there are very many.
 fn compared_offers(data: &OfferData, folds: &Folds) -> Vec<usize> {
     if data.len() <= COMPARED {
         return (0..data.len()).collect();
@@ -224,49 +224,40 @@ fn candidate(
         ModelKind::Kernel => &KERNEL_LAMBDAS,
         _ => &LAMBDAS,
     };
-    let folds_of: Vec<usize> = offers
-        .iter()
-        .map(|&i| folds.of(data.episodes[i] as usize))
+    let fold_of = |n: usize| folds.of(data.episodes[offers[n]] as usize);
+    let members: Vec<Vec<usize>> = (0..folds.count)
+        .map(|fold| (0..offers.len()).filter(|&n| fold_of(n) == fold).collect())
         .collect();
     // By fold: held-out probabilities of its offers for each penalty.
     let found: Vec<Vec<Vec<f64>>> = (0..folds.count)
         .into_par_iter()
         .map(|fold| {
             let mut start: Option<Vec<f64>> = None;
-            let own = || offers.iter().zip(&folds_of).filter(|(_, f)| **f == fold);
             let of_lambda = |lambda: &f64| {
                 let fit = fitter.fit(*lambda, Some(&weights[fold]), start.as_deref(), ROUGH);
                 start = Some(fit.coefficients);
-                own().map(|(&i, _)| held_out(&fit.model, data, i)).collect()
+                let offers = members[fold].iter().map(|&n| offers[n]);
+                offers.map(|i| held_out(&fit.model, data, i)).collect()
             };
             lambdas.iter().map(of_lambda).collect()
         })
         .collect();
-    let of_lambda = |l: usize| {
-        let mut next = vec![0; folds.count];
-        let probability = |fold: &usize| {
-            next[*fold] += 1;
-            found[*fold][l][next[*fold] - 1]
-        };
-        folds_of.iter().map(probability).collect::<Vec<f64>>()
+    let mut tried = vec![vec![0.0; offers.len()]; lambdas.len()];
+    for (members, by_lambda) in members.iter().zip(&found) {
+        for (tried, found) in tried.iter_mut().zip(by_lambda) {
+            members.iter().zip(found).for_each(|(&n, p)| tried[n] = *p);
+        }
+    }
+    let losses: Vec<(f64, f64)> = tried.iter().map(|p| losses_of(data, offers, p)).collect();
+    let best = (0..lambdas.len()).min_by(|&a, &b| losses[a].0.total_cmp(&losses[b].0));
+    let l = best.unwrap_or_default();
+    let ((log_loss, brier), held_out) = (losses[l], tried.swap_remove(l));
+    let mean_loss = |members: &Vec<usize>| {
+        let losses = members.iter();
+        let losses = losses.map(|&n| log_loss_of(data.labels[offers[n]], held_out[n]));
+        losses.sum::<f64>() / members.len().max(1) as f64
     };
-    let tried: Vec<(usize, Vec<f64>)> = (0..lambdas.len()).map(|l| (l, of_lambda(l))).collect();
-    let loss = |held_out: &[f64]| losses_of(data, offers, held_out).0;
-    let best = tried
-        .into_iter()
-        .min_by(|a, b| loss(&a.1).total_cmp(&loss(&b.1)));
-    let (l, held_out) = best.unwrap_or_default();
-    let (log_loss, brier) = losses_of(data, offers, &held_out);
-    let by_fold: Vec<f64> = (0..folds.count)
-        .map(|fold| {
-            let own: Vec<usize> = (0..offers.len()).filter(|&n| folds_of[n] == fold).collect();
-            let sum: f64 = own
-                .iter()
-                .map(|&n| log_loss_of(data.labels[offers[n]], held_out[n]))
-                .sum();
-            sum / own.len().max(1) as f64
-        })
-        .collect();
+    let by_fold: Vec<f64> = members.iter().map(mean_loss).collect();
     let fit = CandidateFit {
         kind,
         title: kind.title(action),

@@ -1,4 +1,4 @@
-//! Candidate models of acceptance, in rising complexity, and the columns of those that are logistic.
+//! Candidate models of acceptance, the simplest first, and the columns of the logistic ones.
 //!
 //! With s the scaled value of the action and x the features:
 //!
@@ -7,7 +7,7 @@
 //! logistic       1, x, s
 //! categories     1, x, s, and a term for each action of its own
 //! interactions   1, x, s, s x
-//! kernel         kernel ridge regression on (x, s), where offers are few
+//! kernel         kernel ridge regression on (x, s), for few offers
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl ModelKind {
         }
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     pub fn title(self, action: &str) -> String {
         match self {
             Self::Rates => format!("one rate per {action}"),
@@ -69,7 +69,7 @@ pub struct DesignColumns {
     kind: ModelKind,
     /// Features without the constant.
     features: usize,
-    /// Where they begin in a context.
+    /// Index of the first of them in a context.
     first: usize,
     actions: usize,
 }

@@ -1,4 +1,4 @@
-//! From a labeled log to a model of acceptance: candidates in rising complexity, compared on held-out episodes.
+//! From a labeled log to a model of acceptance: candidates of increasing complexity, compared on held-out episodes.
 
 mod checks;
 mod compare;
@@ -18,21 +18,25 @@ use super::task_file::TaskFile;
 use crate::error::Invalid;
 use crate::task::Task;
 
-pub use checks::{THIN_OFFERS, THIN_SHARE};
-pub use compare::{Comparison, FOLDS, Folds};
-pub use data::OfferData;
-pub use design::{DesignColumns, ModelKind};
-pub use file::{
-    ActionFit, CandidateFit, FittedModel, LogCounts, ModelFile, Monotonicity, ReliabilityBin,
-    StepArrivals, Term,
-};
-pub use intervals::{Uncertainty, Z, wilson};
-pub use model::{EXACT, Expansion, Fitter, Model, ModelFit, SomeActions};
+use checks::THIN_OFFERS;
+use compare::Comparison;
+use file::{ActionFit, FittedModel, LogCounts, StepArrivals, Term};
 
-/// How a fit is made.
+pub(crate) use compare::Folds;
+#[doc(hidden)]
+pub use data::OfferData;
+pub use design::ModelKind;
+pub use file::ModelFile;
+#[doc(hidden)]
+pub use intervals::Uncertainty;
+#[doc(hidden)]
+pub use model::{EXACT, Fitter};
+pub use model::{Model, ModelFit, SomeActions};
+
+/// Settings of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FitSettings {
-    /// Whether plans may use actions that were offered seldom.
+    /// Whether plans may use rarely offered actions.
     pub keep_thin: bool,
     /// A step with fewer arrivals takes the contexts of all steps.
     pub pooled_below: u64,
@@ -47,7 +51,7 @@ impl Default for FitSettings {
     }
 }
 
-/// A log and what it says of acceptance and arrivals.
+/// A log with the fitted models of acceptance and arrivals.
 #[derive(Debug)]
 pub struct Fitted {
     /// The task of all actions in the log.
@@ -58,13 +62,13 @@ pub struct Fitted {
     pub data: OfferData,
     /// The model.
     pub fit: ModelFit,
-    /// How well it is known.
+    /// Its uncertainty.
     pub uncertainty: Uncertainty,
     /// Contexts by step.
     pub law: EmpiricalLaw,
-    /// How long each episode was watched.
+    /// How long each episode was observed.
     pub exposure: Exposure,
-    /// What was found.
+    /// The content of the model file.
     pub file: ModelFile,
 }
 
@@ -131,7 +135,7 @@ pub fn fit(
 }
 
 impl Fitted {
-    /// The fit that a model file tells of, made again from its log.
+    /// Repeats the fit of a model file on its log.
     pub fn again(
         task_file: &TaskFile,
         task: Arc<Task>,
@@ -216,7 +220,7 @@ fn planned(
         return Err(Invalid::new(
             "log",
             format!("no {noun} that was offered {THIN_OFFERS} times and in 2% of arrivals"),
-            format!("more offers, or leave to plan with every {noun} all the same"),
+            format!("more offers, or permission to plan with every {noun} anyway"),
         ));
     }
     Ok(planned)
@@ -232,8 +236,8 @@ fn steps(law: &EmpiricalLaw, rates: &[f64]) -> Vec<StepArrivals> {
     rates.iter().enumerate().map(step).collect()
 }
 
-/// The numbers of a log, by which a model knows it again.
-pub fn counts_of(log: &LabeledLog) -> LogCounts {
+/// The counts that identify the log of a model.
+fn counts_of(log: &LabeledLog) -> LogCounts {
     LogCounts {
         episodes: log.episodes().len() as u64,
         arrivals: log.arrivals().len() as u64,
@@ -242,12 +246,12 @@ pub fn counts_of(log: &LabeledLog) -> LogCounts {
     }
 }
 
-/// Refuses logs that nothing can be learnt from.
+/// Refuses logs without information.
 fn check_log(log: &LabeledLog, data: &OfferData, task: &TaskFile) -> Result<(), Invalid> {
     let noun = task.application.noun();
     let refuse = |found: String, accepted: String| Err(Invalid::new("log", found, accepted));
     if log.episodes().len() < 2 {
-        let accepted = "two or more, to hold some of them out".into();
+        let accepted = "two or more, so that some can be held out".into();
         return refuse("a single episode".into(), accepted);
     }
     if data.is_empty() {
@@ -257,8 +261,7 @@ fn check_log(log: &LabeledLog, data: &OfferData, task: &TaskFile) -> Result<(), 
         );
     }
     if log.accepted() == 0 {
-        let accepted =
-            "some acceptances: without them no model can tell one offer from another".into();
+        let accepted = "some acceptances: without them all offers look alike".into();
         return refuse(
             format!("{} offers, none of them accepted", data.len()),
             accepted,
@@ -326,14 +329,14 @@ fn norm_bound(data: &OfferData, task: &Task, file: &TaskFile) -> f64 {
         .zip(&sizes)
         .map(|(w, size)| (w * size).powi(2))
         .sum();
-    // Two digits are plenty for a bound.
+    // One decimal is enough for a bound.
     let twice = 2.0 * square.sqrt();
     (twice * 10.0).ceil().max(10.0) / 10.0
 }
 
-/// The weights on phi = (theta, action value) that a plain logistic fit amounts to. Without a constant among the features
-/// the intercept has no place there and is left out.
-pub fn phi_weights(beta: &[f64], file: &TaskFile) -> Vec<f64> {
+/// The weights on phi = (theta, action value) of a plain logistic fit. Without a constant feature the intercept is left
+/// out.
+pub(crate) fn phi_weights(beta: &[f64], file: &TaskFile) -> Vec<f64> {
     let encoding = &file.encoding;
     let features = encoding.dimension() - usize::from(encoding.constant);
     let slope = beta[features + 1] / file.action.deviation;
