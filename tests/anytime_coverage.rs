@@ -65,8 +65,8 @@ impl Case {
         let start = streams.of(run, Purpose::Oracle);
         let oracle = oracle.build(task, 100, start, None, self.sides);
         let mut oracle = oracle.unwrap();
-        assert!(oracle.anytime());
-        let pairs = world.law_sample(oracle.depends_on_step()).unwrap();
+        assert!(oracle.facts().anytime);
+        let pairs = world.law_sample(oracle.facts().by_step).unwrap();
         (0..pairs.len()).for_each(|entry| oracle.watch(&pairs.context(entry)));
         let mut contexts = streams.of(run, Purpose::Contexts);
         let mut luck = streams.of(run, Purpose::Acceptance);

@@ -56,7 +56,7 @@ fn study_files_name_the_bounds_and_the_resolved_study_records_them() {
         let resolved = file.resolved_text();
         let study = file.study;
         assert_eq!(oracle_of(&study).bounds(), bounds, "{oracle}");
-        assert_eq!(build(&study).anytime(), bounds != "paper", "{oracle}");
+        assert_eq!(build(&study).facts().anytime, bounds != "paper", "{oracle}");
         assert!(resolved.contains(recorded), "{oracle}: {resolved}");
         let again = Document::parse(Path::new("resolved"), &resolved).unwrap();
         let again = Study::from_document(&again).unwrap();

@@ -69,7 +69,7 @@ fn bounds_on_the_adapter_are_those_of_the_cpu() {
                 }
             })
             .collect();
-        let split = oracles[0].depends_on_step();
+        let split = oracles[0].facts().by_step;
         let mut samples: Vec<_> = (0..3)
             .map(|_| ContextSample::new(instance.task(), split))
             .collect();

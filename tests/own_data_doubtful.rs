@@ -134,11 +134,14 @@ fn doubtful_offers_are_warned_of_and_unsupported_answers_refused() {
     let fit = cbwk_ok(folder, &["fit", "t"]);
     assert!(
         fit.contains(
-            "warning: offered too seldom to plan with (times), left out of plans: price 9 (5)"
+            "warning: offered too rarely to plan with (times), left out of plans: price 9 (5)"
         ),
         "{fit}"
     );
-    assert!(fit.contains("warning: offers follow the features"), "{fit}");
+    assert!(
+        fit.contains("warning: offers depend on the features"),
+        "{fit}"
+    );
     assert!(read(folder, "t/study.toml").contains("prices = [2.0, 3.0, 4.0]"));
     let refused = |against: &str| {
         let output = cbwk(

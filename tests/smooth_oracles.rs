@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::oracle::{
-    Bounds, GaussianProcess, GpParameters, KernelMixtureParameters, KernelOracle, KernelParameters,
-    LabeledData, Neural, NeuralParameters, Oracle, OracleSpec,
+    Bounds, GpParameters, KernelMixtureParameters, KernelOracle, KernelParameters, LabeledData,
+    Neural, NeuralParameters, Oracle, OracleSpec,
 };
 use cbwk_gpu::task::{Context, KernelSpec};
 use cbwk_gpu::world::World;
@@ -52,7 +52,7 @@ fn kernel(nu: Option<f64>) -> KernelSpec {
     }
 }
 
-fn gp(instance: &World, nu: Option<f64>, lambda: f64, beta: Option<f64>) -> GaussianProcess {
+fn gp(instance: &World, nu: Option<f64>, lambda: f64, beta: Option<f64>) -> KernelOracle {
     let parameters = GpParameters {
         kernel: kernel(nu),
         lambda,
@@ -60,7 +60,7 @@ fn gp(instance: &World, nu: Option<f64>, lambda: f64, beta: Option<f64>) -> Gaus
         radius_scale: 1.0,
     };
     let kernel = kernel(nu).check("kernel", 3).unwrap();
-    GaussianProcess::new(instance.task(), kernel, &parameters)
+    KernelOracle::gaussian_process(instance.task(), kernel, &parameters)
 }
 
 #[test]

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use approx::assert_abs_diff_eq;
 use cbwk_gpu::config::{Document, Study};
-use cbwk_gpu::dp::Coefficients;
+use cbwk_gpu::dp::{BoundParameters, BoundSource, Coefficients};
 use cbwk_gpu::oracle::{
-    Bounds, LabeledData, Oracle, Sides, beta_binomial_interval, beta_binomial_upper,
+    Bounds, LabeledData, Oracle, Sides, Wrapper, beta_binomial_interval, beta_binomial_upper,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -190,6 +190,51 @@ fn draws_are_truths_around_the_estimate() {
     assert!(build(&linear).draw(&mut common::rng(1)).is_none());
 }
 
+/// A wrapper that replaces both bounds by the estimate.
+#[derive(Debug)]
+struct Certain(Box<dyn Oracle>);
+
+impl Wrapper for Certain {
+    const USES_ESTIMATES: bool = true;
+
+    fn inner(&self) -> &dyn Oracle {
+        &*self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Oracle {
+        &mut *self.0
+    }
+
+    fn adjust(&self, estimate: f64, _bounds: Bounds) -> Bounds {
+        Bounds::around(estimate, 0.0)
+    }
+
+    fn adjust_parameters(&self, _parameters: BoundParameters) -> Option<BoundParameters> {
+        None
+    }
+}
+
+#[test]
+fn wrappers_adjust_bounds_and_forward_the_rest() {
+    let study = study("kind = \"logistic\"", LOGISTIC).unwrap();
+    let data = data(&study.world, 400, 7);
+    let (mut plain, mut wrapped) = (build(&study), Certain(build(&study)));
+    plain.fit(&data, 0.1);
+    wrapped.fit(&data, 0.1);
+    assert_eq!(wrapped.save(), plain.save());
+    assert_eq!(wrapped.facts(), plain.facts());
+    assert!(BoundSource::parameters(&wrapped).is_none());
+    let here = context(1, &[0.5, 30.0]);
+    let (mut bounds, mut interval) = ([Bounds::UNKNOWN; 4], [Bounds::UNKNOWN; 4]);
+    let (mut inner, mut estimate) = ([Bounds::UNKNOWN; 4], [0.0; 4]);
+    plain.bounds(&here, &mut inner);
+    plain.estimate(&here, &mut estimate);
+    wrapped.bounds(&here, &mut bounds);
+    wrapped.interval(&here, &mut interval);
+    assert_eq!(interval, inner);
+    assert_eq!(bounds, estimate.map(|x| Bounds::around(x, 0.0)));
+}
+
 /// In bulk, as plans ask, and one by one, as decisions do.
 #[test]
 fn plans_and_decisions_see_the_same_bounds() {
@@ -202,7 +247,10 @@ fn plans_and_decisions_see_the_same_bounds() {
         let mut learner = build(&study);
         learner.fit(&data(&study.world, 400, 7), 0.1);
         let draw = learner.draw(&mut common::rng(8));
-        for oracle in std::iter::once(learner.as_ref()).chain(draw.as_deref()) {
+        let mut wrapped = Certain(build(&study));
+        wrapped.fit(&data(&study.world, 400, 7), 0.1);
+        let oracles = [learner.as_ref(), &wrapped];
+        for oracle in oracles.into_iter().chain(draw.as_deref()) {
             let sample = study.world.law_sample(true).unwrap();
             let mut coefficients = Coefficients::default();
             oracle.fill(&sample, &mut coefficients);

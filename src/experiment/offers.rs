@@ -120,7 +120,7 @@ impl<'a> OfferSurvey<'a> {
     /// The contexts for a policy's plans.
     fn prepare(&mut self, policy: &dyn Policy) {
         if let (None, Some(oracle)) = (&self.sample, policy.oracle()) {
-            self.sample = Some(self.contexts(oracle.depends_on_step()));
+            self.sample = Some(self.contexts(oracle.facts().by_step));
         }
     }
 

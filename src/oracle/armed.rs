@@ -13,27 +13,84 @@
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Beta, Distribution};
 
-use super::drawn::DrawnArms;
+use super::config::{Build, Parameters, Profile};
 use super::{
-    Bounds, Diagnosis, LabeledData, Oracle, Sides, beta_binomial_interval, beta_binomial_upper,
+    BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, OracleSpec, Pairs, Sides,
+    beta_binomial_interval, beta_binomial_upper,
 };
 use crate::dp::BoundParameters;
+use crate::error::Invalid;
 use crate::task::Context;
+
+/// Parameters of the oracle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ArmedParameters {
+    /// Whether conversion differs by step.
+    pub by_step: bool,
+    /// Whether bounds are beta-binomial instead of the paper's.
+    pub beta_binomial: bool,
+    /// Multiplies the radius.
+    pub radius_scale: f64,
+}
+
+impl Parameters for ArmedParameters {
+    fn profile(&self) -> Profile {
+        let tight = || OracleSpec::BetaBinomial {
+            by_step: self.by_step,
+            radius_scale: 1.0,
+        };
+        Profile {
+            kind: if self.by_step {
+                "armed-by-step"
+            } else {
+                "armed"
+            },
+            bounds: if self.beta_binomial {
+                "beta-binomial"
+            } else {
+                "paper"
+            },
+            facts: BoundFacts {
+                by_step: self.by_step,
+                anytime: self.beta_binomial,
+                ..BoundFacts::NONE
+            },
+            posterior: true,
+            tight: (!self.beta_binomial).then(tight),
+            numbers: vec![("radius_scale", Some(self.radius_scale), 0.0)],
+        }
+    }
+
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
+        let groups = if self.by_step {
+            request.task.horizon()
+        } else {
+            1
+        };
+        let armed = Armed::new(*self, request.task.actions(), groups, request.sides);
+        Ok(Box::new(armed))
+    }
+
+    fn stores_data(&self) -> bool {
+        false
+    }
+}
 
 /// Counts and bounds per action, or per (step, action).
 #[derive(Debug, Clone)]
 pub struct Armed {
+    parameters: ArmedParameters,
     actions: usize,
-    /// 1 for the stationary oracle, H for the one by step.
+    /// 1, or H by step.
     groups: usize,
-    radius_scale: f64,
-    /// The sides of beta-binomial bounds; the paper's radius where there are none.
-    beta_binomial: Option<Sides>,
+    /// The sides of beta-binomial bounds.
+    sides: Sides,
     consumed: usize,
     tried: Vec<u64>,
     converted: Vec<u64>,
+    estimates: Vec<f64>,
     bounds: Vec<Bounds>,
-    /// The level of every arm's bounds, and how often it had been tried: they are as good as new where neither changes.
+    /// The level of all bounds, and how often each arm had been tried: bounds change only with one of them.
     alpha: f64,
     evaluated: Vec<u64>,
 }
@@ -41,34 +98,45 @@ pub struct Armed {
 impl Armed {
     /// The oracle of the stationary model, mu(a).
     pub fn stationary(actions: usize, radius_scale: f64) -> Self {
-        Self::with_groups(actions, 1, radius_scale)
+        Self::paper(actions, 1, false, radius_scale)
     }
 
     /// The oracle of the non-stationary model, mu_h(a).
     pub fn by_step(actions: usize, horizon: usize, radius_scale: f64) -> Self {
-        Self::with_groups(actions, horizon, radius_scale)
+        Self::paper(actions, horizon, true, radius_scale)
     }
 
-    /// The same with beta-binomial bounds in place of the paper's radius.
-    pub fn with_beta_binomial(self, sides: Sides) -> Self {
+    fn paper(actions: usize, groups: usize, by_step: bool, radius_scale: f64) -> Self {
+        let parameters = ArmedParameters {
+            by_step,
+            beta_binomial: false,
+            radius_scale,
+        };
+        Self::new(parameters, actions, groups, Sides::Both)
+    }
+
+    fn new(parameters: ArmedParameters, actions: usize, groups: usize, sides: Sides) -> Self {
+        let arms = groups * actions;
         Self {
-            beta_binomial: Some(sides),
-            ..self
+            parameters,
+            actions,
+            groups,
+            sides,
+            consumed: 0,
+            tried: vec![0; arms],
+            converted: vec![0; arms],
+            estimates: vec![0.5; arms],
+            bounds: vec![Bounds::UNKNOWN; arms],
+            alpha: 1.0,
+            evaluated: vec![0; arms],
         }
     }
 
-    fn with_groups(actions: usize, groups: usize, radius_scale: f64) -> Self {
-        Self {
-            actions,
-            groups,
-            radius_scale,
-            beta_binomial: None,
-            consumed: 0,
-            tried: vec![0; groups * actions],
-            converted: vec![0; groups * actions],
-            bounds: vec![Bounds::UNKNOWN; groups * actions],
-            alpha: 1.0,
-            evaluated: vec![0; groups * actions],
+    fn first_arm(&self, step: usize) -> usize {
+        if self.groups == 1 {
+            0
+        } else {
+            step * self.actions
         }
     }
 
@@ -77,21 +145,16 @@ impl Armed {
         let all_actions = (self.actions + 1) as f64;
         let observations = self.consumed as f64;
         let log_term = (2.0 * observations * self.groups as f64 * all_actions / delta).ln();
-        for (bounds, (&tried, &converted)) in self
-            .bounds
-            .iter_mut()
-            .zip(self.tried.iter().zip(&self.converted))
-        {
-            if tried > 0 {
-                let mean = converted as f64 / tried as f64;
-                let radius = self.radius_scale * (log_term / tried as f64).sqrt();
-                *bounds = Bounds::around(mean, radius);
+        for (arm, bounds) in self.bounds.iter_mut().enumerate() {
+            if self.tried[arm] > 0 {
+                let root = (log_term / self.tried[arm] as f64).sqrt();
+                *bounds = Bounds::around(self.estimates[arm], self.parameters.radius_scale * root);
             }
         }
     }
 
-    /// Beta-binomial bounds of the arms whose data have grown; of all where the level is another one.
-    fn evaluate_beta_binomial(&mut self, sides: Sides, delta: f64) {
+    /// Beta-binomial bounds of the arms with new data; of all arms if the level has changed.
+    fn evaluate_beta_binomial(&mut self, delta: f64) {
         let alpha = delta / self.bounds.len() as f64;
         if alpha != self.alpha {
             self.alpha = alpha;
@@ -103,23 +166,19 @@ impl Armed {
                 continue;
             }
             self.evaluated[arm] = tried;
-            let set = match sides {
+            let set = match self.sides {
                 Sides::Both => beta_binomial_interval(converted, tried, alpha),
                 Sides::Upper => Bounds {
                     lcb: 0.0,
                     ucb: beta_binomial_upper(converted, tried, alpha),
                 },
             };
-            *bounds = scaled(set, converted as f64 / tried as f64, self.radius_scale);
+            *bounds = scaled(set, self.estimates[arm], self.parameters.radius_scale);
         }
-    }
-
-    fn group(&self, step: usize) -> usize {
-        if self.groups == 1 { 0 } else { step }
     }
 }
 
-/// `set` with its ends `scale` times as far from `mean`; an end that says nothing stays.
+/// `set` with its ends `scale` times as far from `mean`; an end at 0 or 1 stays.
 fn scaled(set: Bounds, mean: f64, scale: f64) -> Bounds {
     let stretch = |end: f64| (mean + scale * (end - mean)).clamp(0.0, 1.0);
     match scale {
@@ -134,77 +193,84 @@ fn scaled(set: Bounds, mean: f64, scale: f64) -> Bounds {
 impl Oracle for Armed {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
         for observation in data.since(self.consumed) {
-            let arm = self.group(observation.step) * self.actions + observation.action - 1;
+            let arm = self.first_arm(observation.step) + observation.action - 1;
             self.tried[arm] += 1;
             self.converted[arm] += u64::from(observation.converted);
+            self.estimates[arm] = self.converted[arm] as f64 / self.tried[arm] as f64;
         }
         self.consumed = data.len();
-        match self.beta_binomial {
-            None => self.evaluate_radius(delta),
-            Some(sides) => self.evaluate_beta_binomial(sides, delta),
+        match self.parameters.beta_binomial {
+            false => self.evaluate_radius(delta),
+            true => self.evaluate_beta_binomial(delta),
         }
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        let start = self.group(context.step) * self.actions;
-        out.copy_from_slice(&self.bounds[start..start + self.actions]);
+        let first = self.first_arm(context.step);
+        out.copy_from_slice(&self.bounds[first..first + self.actions]);
     }
 
-    /// Both sides, also where a planner needs the upper one alone.
+    fn estimate(&self, context: &Context, out: &mut [f64]) {
+        let first = self.first_arm(context.step);
+        out.copy_from_slice(&self.estimates[first..first + self.actions]);
+    }
+
+    /// Both sides, also if a planner needs only the upper one.
     fn interval(&self, context: &Context, out: &mut [Bounds]) {
         self.bounds(context, out);
-        if self.beta_binomial != Some(Sides::Upper) {
+        if !self.parameters.beta_binomial || self.sides == Sides::Both {
             return;
         }
-        let start = self.group(context.step) * self.actions;
-        for (arm, bounds) in (start..).zip(out) {
+        for (arm, bounds) in (self.first_arm(context.step)..).zip(out) {
             let (tried, converted) = (self.tried[arm], self.converted[arm]);
             if tried > 0 {
                 let set = beta_binomial_interval(converted, tried, self.alpha);
-                *bounds = scaled(set, converted as f64 / tried as f64, self.radius_scale);
+                *bounds = scaled(set, self.estimates[arm], self.parameters.radius_scale);
             }
         }
     }
 
-    fn estimate(&self, context: &Context, out: &mut [f64]) {
-        let start = self.group(context.step) * self.actions;
-        for (arm, estimate) in (start..).zip(out) {
-            let (tried, converted) = (self.tried[arm], self.converted[arm]);
-            *estimate = if tried > 0 {
-                converted as f64 / tried as f64
-            } else {
-                0.5
-            };
+    fn facts(&self) -> BoundFacts {
+        BoundFacts {
+            by_step: self.groups > 1,
+            ..self.parameters.profile().facts
         }
     }
 
-    fn depends_on_step(&self) -> bool {
-        self.groups > 1
-    }
-
-    fn bound_parameters(&self) -> Option<BoundParameters> {
-        Some(BoundParameters::Armed {
-            bounds: self.bounds.iter().map(|b| [b.ucb, b.lcb]).collect(),
-            by_step: self.depends_on_step(),
-        })
-    }
-
-    fn anytime(&self) -> bool {
-        self.beta_binomial.is_some()
+    fn bulk(&self) -> Option<&dyn BulkBounds> {
+        Some(self)
     }
 
     /// Beta(1/2 + s, 1/2 + n - s) for every arm.
     fn draw(&self, rng: &mut ChaCha8Rng) -> Option<Box<dyn Oracle>> {
         let counts = self.tried.iter().zip(&self.converted);
-        let rho = counts.map(|(&tried, &converted)| {
+        let draw = |(&tried, &converted): (&u64, &u64)| {
             let (s, rest) = (converted as f64, (tried - converted) as f64);
             let law = Beta::new(0.5 + s, 0.5 + rest).expect("both are positive");
             law.sample(rng).clamp(0.0, 1.0)
-        });
-        Some(Box::new(DrawnArms::new(self.actions, rho.collect())))
+        };
+        let rho: Vec<f64> = counts.map(draw).collect();
+        Some(Box::new(Self {
+            bounds: rho.iter().map(|rho| Bounds::around(*rho, 0.0)).collect(),
+            estimates: rho,
+            ..self.clone()
+        }))
     }
 
     fn diagnosis(&self) -> Diagnosis {
         Diagnosis::of(self.consumed)
+    }
+}
+
+impl BulkBounds for Armed {
+    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
+        pairs.one_by_one(ucb, lcb, |context, row| self.bounds(context, row));
+    }
+
+    fn parameters(&self) -> Option<BoundParameters> {
+        Some(BoundParameters::Armed {
+            bounds: self.bounds.iter().map(|b| [b.ucb, b.lcb]).collect(),
+            by_step: self.groups > 1,
+        })
     }
 }

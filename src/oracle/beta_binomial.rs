@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A non-negative martingale that starts at 1 ever reaches 1/alpha with probability at most alpha (Ville's inequality). So
-//! the set { p : M_n(p) < 1/alpha } holds the truth for all n at once with probability at least 1 - alpha. Which action is
-//! tried when may depend on all that was seen: trials of the other actions leave M as it is. K actions share delta, with
+//! the set { p : M_n(p) < 1/alpha } holds the truth for all n at once with probability at least 1 - alpha. The choice of
+//! actions may depend on all earlier outcomes: trials of other actions do not change M. K actions share delta, with
 //! alpha = delta / K each.
 //!
 //! ln M_n is convex in p with its minimum at s/n, so the set is an interval. **One-sided:** where only an upper bound is
@@ -47,7 +47,7 @@ pub fn beta_binomial_interval(converted: u64, tried: u64, alpha: f64) -> Bounds 
     }
 }
 
-/// The upper end of the one-sided set, which leaves the other side open: tighter than the two-sided one.
+/// The upper end of the one-sided set, tighter than the two-sided one.
 pub fn beta_binomial_upper(converted: u64, tried: u64, alpha: f64) -> f64 {
     if tried == converted {
         return 1.0;
@@ -71,7 +71,7 @@ impl Trials {
         }
     }
 
-    /// Conversions for refusals.
+    /// Conversions and refusals exchanged.
     fn mirrored(self) -> Self {
         Self {
             s: self.n - self.s,
@@ -106,7 +106,7 @@ impl Trials {
         -self.n * (below + rest * ln_1p_less(-x / rest))
     }
 
-    /// How far the two-sided set goes above s/n.
+    /// The distance of the two-sided set's upper end from s/n.
     fn reach(self, alpha: f64) -> f64 {
         let c = self.stirling_gap() + PI.ln() - alpha.ln();
         let rest = self.rest();
@@ -129,7 +129,7 @@ impl Trials {
         })
     }
 
-    /// How far the one-sided set goes above s/n < 1.
+    /// The distance of the one-sided set's upper end from s/n < 1.
     fn reach_one_sided(self, alpha: f64) -> f64 {
         let outside = self.reach(alpha);
         let (gap, rest) = (self.stirling_gap(), self.rest());
@@ -141,7 +141,7 @@ impl Trials {
             let (p, one_less_p) = (self.share() + x, rest - x);
             let spread = p * one_less_p;
             let divergence = self.divergence(x);
-            // The law Beta(s+1/2, n-s+1/2) at p, times p (1-p), and what it has above p.
+            // The density of Beta(s+1/2, n-s+1/2) at p, times p (1-p), and its mass above p.
             let height = (gap - divergence).exp() * spread.sqrt();
             let tail = height * tail_fraction(one_less_p, self.n - self.s + 0.5, self.s + 0.5);
             let angle = p.sqrt().asin();
@@ -152,10 +152,10 @@ impl Trials {
     }
 }
 
-/// Roots are found to this share of themselves.
+/// The relative accuracy of roots.
 const RESOLUTION: f64 = 4.0 * f64::EPSILON;
 
-/// Where an increasing function (given with its slope) crosses 0 between 0 and `outside`; never inside the crossing.
+/// The root of an increasing function (given with its slope) between 0 and `outside`, rounded outwards.
 fn outer_root(outside: f64, at: impl Fn(f64) -> (f64, f64)) -> f64 {
     let (mut inner, mut outer) = (0.0, outside);
     let mut x = outside;

@@ -1,27 +1,113 @@
-//! Oracles whose parameters are checked: built once per replication, and asked what they are before that.
+//! Oracles whose parameters are checked: built once per replication, and asked for their properties before that. What
+//! differs by kind is in the oracles' own files.
 
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
-use super::{
-    Armed, BoundFacts, GaussianProcess, Glm, KernelMixtureParameters, KernelOracle, Known,
-    LinearMixture, Logistic, LogisticMixture, Neural, Oracle, OracleSpec, Sides, Truth,
-};
-use crate::dp::Link;
-use crate::error::Invalid;
-use crate::task::{Kernel, Task};
+use super::{BoundFacts, Oracle, OracleSpec, Sides, Truth, posterior};
+use crate::error::{Invalid, shown};
+use crate::task::{Kernel, KernelSpec, Task};
+
+/// What the parameters of an oracle say of it, whatever the task.
+#[derive(Default)]
+pub(super) struct Profile {
+    /// Its kind, as study files name it.
+    pub kind: &'static str,
+    /// Where its bounds come from, as study files name it.
+    pub bounds: &'static str,
+    /// What its bounds are like.
+    pub facts: BoundFacts,
+    /// Whether [`Oracle::draw`] draws.
+    pub posterior: bool,
+    /// The same kind with tight bounds that hold at all times, if it has others.
+    pub tight: Option<OracleSpec>,
+    /// Parameters that must be positive: name, value if set, and a limit that it must exceed.
+    pub numbers: Vec<(&'static str, Option<f64>, f64)>,
+}
+
+/// The parameters of an oracle.
+pub(super) trait Parameters {
+    /// What they say of it.
+    fn profile(&self) -> Profile;
+
+    /// The oracle without data.
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid>;
+
+    /// The kernel of phi, if it has one.
+    fn kernel(&self) -> Option<&KernelSpec> {
+        None
+    }
+
+    /// Further checks; `field` is the oracle's place in the study.
+    fn check(&self, _field: &str, _task: &Task) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// See [`OracleConfig::derived`].
+    fn derived(&self, _task: &Task, _episodes: usize) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Whether it stores each observation.
+    fn stores_data(&self) -> bool {
+        true
+    }
+}
+
+/// What an oracle is built from besides its parameters.
+pub(super) struct Build<'a> {
+    pub task: &'a Task,
+    pub episodes: usize,
+    pub start: ChaCha8Rng,
+    pub truth: Option<&'a Arc<dyn Truth>>,
+    pub sides: Sides,
+    /// The checked kernel, if the oracle has one.
+    pub kernel: Option<Kernel>,
+}
+
+/// Parameters beyond this, or below its inverse, would switch learning off or lose all digits.
+const PARAMETER_LIMIT: f64 = 1e12;
+
+/// Parameters that replace a value of the theory.
+const OVERRIDES: [&str; 3] = ["gamma", "kappa", "beta"];
 
 /// A checked oracle, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OracleConfig {
-    pub(super) spec: OracleSpec,
-    pub(super) kernel: Option<Kernel>,
+    spec: OracleSpec,
+    kernel: Option<Kernel>,
 }
 
 impl OracleConfig {
-    /// An oracle without data for a study of `episodes` episodes; `start` draws what it starts from. `known` needs the
-    /// truth, and is refused where that is not to be had. With [`Sides::Upper`] only upper bounds need to hold.
+    pub(super) fn check(spec: OracleSpec, field: &str, task: &Task) -> Result<Self, Invalid> {
+        for (name, value, above) in spec.parameters().profile().numbers {
+            let fits = |x: f64| x > above && (1.0 / PARAMETER_LIMIT..=PARAMETER_LIMIT).contains(&x);
+            let Some(wrong) = value.filter(|x| !fits(*x)) else {
+                continue;
+            };
+            let accepted = match above {
+                0.0 => "a positive number".to_string(),
+                _ => format!("a number above {above}"),
+            };
+            let accepted =
+                format!("{accepted}, of a size up to {PARAMETER_LIMIT:e} and not below 1e-12");
+            let field = format!("{field}.{name}");
+            return Err(Invalid::new(field, shown(wrong), accepted));
+        }
+        spec.parameters().check(field, task)?;
+        let kernel = spec.parameters().kernel().map(|kernel| {
+            let field = format!("{field}.kernel");
+            kernel.check(&field, task.phi_dimension())
+        });
+        Ok(Self {
+            kernel: kernel.transpose()?,
+            spec,
+        })
+    }
+
+    /// An oracle without data for a study of `episodes` episodes; `start` draws its initial state. `known` needs the truth
+    /// and is refused without it. With [`Sides::Upper`] only upper bounds need to hold.
     pub fn build(
         &self,
         task: &Task,
@@ -30,218 +116,68 @@ impl OracleConfig {
         truth: Option<&Arc<dyn Truth>>,
         sides: Sides,
     ) -> Result<Box<dyn Oracle>, Invalid> {
-        let actions = task.actions();
-        let kernel = || self.kernel.clone().expect("checked with the oracle");
-        Ok(match &self.spec {
-            OracleSpec::Armed { radius_scale } => {
-                Box::new(Armed::stationary(actions, *radius_scale))
-            }
-            OracleSpec::ArmedByStep { radius_scale } => {
-                Box::new(Armed::by_step(actions, task.horizon(), *radius_scale))
-            }
-            OracleSpec::BetaBinomial {
-                by_step,
-                radius_scale,
-            } => {
-                let armed = match by_step {
-                    true => Armed::by_step(actions, task.horizon(), *radius_scale),
-                    false => Armed::stationary(actions, *radius_scale),
-                };
-                Box::new(armed.with_beta_binomial(sides))
-            }
-            OracleSpec::Glm(parameters) => Box::new(Glm::new(task, *parameters, episodes)),
-            OracleSpec::LinearMixture(parameters) => {
-                Box::new(LinearMixture::new(task, *parameters))
-            }
-            OracleSpec::Logistic(parameters) => Box::new(Logistic::new(task, *parameters)),
-            OracleSpec::LogisticMixture(parameters) => {
-                Box::new(LogisticMixture::new(task, *parameters))
-            }
-            OracleSpec::Kernel(parameters) => {
-                Box::new(KernelOracle::new(task, kernel(), parameters, episodes))
-            }
-            OracleSpec::KernelMixture(parameters) => {
-                Box::new(KernelOracle::mixture(task, kernel(), parameters))
-            }
-            OracleSpec::Gp(parameters) => {
-                Box::new(GaussianProcess::new(task, kernel(), parameters))
-            }
-            OracleSpec::Neural(parameters) => Box::new(Neural::new(task, *parameters, start)),
-            OracleSpec::Known => match truth {
-                Some(truth) => Box::new(Known::new(Arc::clone(truth))),
-                None => {
-                    let accepted = "an oracle that learns, where the truth is not known";
-                    return Err(Invalid::new("oracle.kind", "known", accepted));
-                }
-            },
+        self.spec.parameters().build(Build {
+            task,
+            episodes,
+            start,
+            truth,
+            sides,
+            kernel: self.kernel.clone(),
         })
     }
 
     /// Its kind, as study files name it.
     pub fn kind(&self) -> &'static str {
-        match self.spec {
-            OracleSpec::Armed { .. } | OracleSpec::BetaBinomial { by_step: false, .. } => "armed",
-            OracleSpec::ArmedByStep { .. } | OracleSpec::BetaBinomial { .. } => "armed-by-step",
-            OracleSpec::Glm(_) | OracleSpec::LinearMixture(_) => "glm",
-            OracleSpec::Logistic(_) | OracleSpec::LogisticMixture(_) => "logistic",
-            OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) => "kernel",
-            OracleSpec::Gp(_) => "gp",
-            OracleSpec::Neural(_) => "neural",
-            OracleSpec::Known => "known",
-        }
+        self.spec.parameters().profile().kind
     }
 
     /// Where its bounds come from, as study files name it.
     pub fn bounds(&self) -> &'static str {
-        match self.spec {
-            OracleSpec::BetaBinomial { .. } => "beta-binomial",
-            OracleSpec::LinearMixture(_)
-            | OracleSpec::LogisticMixture(_)
-            | OracleSpec::KernelMixture(_) => "mixture",
-            _ => "paper",
-        }
+        self.spec.parameters().profile().bounds
     }
 
-    /// Parameters that nobody set and that follow from the study, with their values.
+    /// Parameters that are not set and follow from the study, with their values.
     pub fn derived(&self, task: &Task, episodes: usize) -> Vec<(&'static str, f64)> {
-        let of = |name, set: Option<f64>, value: f64| set.is_none().then_some((name, value));
-        match &self.spec {
-            OracleSpec::Glm(p) => {
-                let (kappa, lambda) = p.in_force(task, episodes);
-                let both = [of("kappa", p.kappa, kappa), of("lambda", p.lambda, lambda)];
-                both.into_iter().flatten().collect()
-            }
-            OracleSpec::Logistic(p) => {
-                let kappa = of("kappa", p.kappa, p.kappa_in_force(task));
-                kappa.into_iter().collect()
-            }
-            OracleSpec::Kernel(p) => {
-                let lambda = of("lambda", p.lambda, p.lambda_in_force(episodes));
-                lambda.into_iter().collect()
-            }
-            _ => Vec::new(),
-        }
+        self.spec.parameters().derived(task, episodes)
     }
 
-    /// The same kind of oracle with bounds that are tight and hold at all times, where there are some and it has others.
+    /// The same kind of oracle with tight bounds that hold at all times, if there are any and it has others.
     pub fn tight(&self, task: &Task) -> Option<OracleConfig> {
-        let radius_scale = 1.0;
-        let spec = match &self.spec {
-            OracleSpec::Armed { .. } => OracleSpec::BetaBinomial {
-                by_step: false,
-                radius_scale,
-            },
-            OracleSpec::ArmedByStep { .. } => OracleSpec::BetaBinomial {
-                by_step: true,
-                radius_scale,
-            },
-            OracleSpec::Logistic(_) => OracleSpec::LogisticMixture(Default::default()),
-            OracleSpec::Glm(parameters) if parameters.link == Link::Linear => {
-                OracleSpec::LinearMixture(Default::default())
-            }
-            OracleSpec::Kernel(parameters) => OracleSpec::KernelMixture(KernelMixtureParameters {
-                kernel: parameters.kernel.clone(),
-                lambda: KernelMixtureParameters::LAMBDA,
-                norm_bound: parameters.norm_bound,
-                radius_scale,
-            }),
-            _ => return None,
-        };
+        let spec = self.spec.parameters().profile().tight?;
         spec.check("oracle", task).ok()
     }
 
     /// Parameters of the radius that were set by hand, so that bounds are not those of the theory.
     pub fn set_by_hand(&self) -> Vec<&'static str> {
-        let mut set = Vec::new();
-        let mut note = |name, is_set: bool| set.extend(is_set.then_some(name));
-        let scale = match &self.spec {
-            OracleSpec::Armed { radius_scale }
-            | OracleSpec::ArmedByStep { radius_scale }
-            | OracleSpec::BetaBinomial { radius_scale, .. } => *radius_scale,
-            OracleSpec::Glm(p) => {
-                note("gamma", p.gamma.is_some());
-                note("kappa", p.kappa.is_some());
-                p.radius_scale
-            }
-            OracleSpec::Logistic(p) => {
-                note("gamma", p.gamma.is_some());
-                note("kappa", p.kappa.is_some());
-                p.radius_scale
-            }
-            OracleSpec::Kernel(p) => {
-                note("beta", p.beta.is_some());
-                p.radius_scale
-            }
-            OracleSpec::Gp(p) => {
-                note("beta", p.beta.is_some());
-                p.radius_scale
-            }
-            OracleSpec::LinearMixture(p) => p.radius_scale,
-            OracleSpec::LogisticMixture(p) => p.radius_scale,
-            OracleSpec::KernelMixture(p) => p.radius_scale,
-            // No theory gives this one's radius.
-            OracleSpec::Neural(_) => {
-                note("gamma", true);
-                1.0
-            }
-            OracleSpec::Known => 1.0,
+        let by_hand = |name: &str, value: f64| match name {
+            "radius_scale" => value < 1.0,
+            _ => OVERRIDES.contains(&name),
         };
-        note("radius_scale", scale < 1.0);
-        set
+        let numbers = self.spec.parameters().profile().numbers.into_iter();
+        let set = numbers.filter(|(name, value, _)| value.is_some_and(|x| by_hand(name, x)));
+        set.map(|(name, ..)| name).collect()
     }
 
     /// What its bounds are like.
     pub fn facts(&self) -> BoundFacts {
-        let kind = self.kind();
-        BoundFacts {
-            by_step: kind == "armed-by-step",
-            wide_at_first: matches!(kind, "logistic" | "kernel" | "gp"),
-        }
+        self.spec.parameters().profile().facts
     }
 
     /// Whether [`Oracle::draw`] draws.
     pub fn has_posterior(&self) -> bool {
-        match &self.spec {
-            OracleSpec::Armed { .. }
-            | OracleSpec::ArmedByStep { .. }
-            | OracleSpec::BetaBinomial { .. }
-            | OracleSpec::Logistic(_)
-            | OracleSpec::LogisticMixture(_) => true,
-            OracleSpec::Glm(parameters) => parameters.link == Link::Logistic,
-            _ => false,
-        }
+        self.spec.parameters().profile().posterior
     }
 
     /// About the bytes it holds after so many observations, with so many contexts watched.
     pub fn bytes(&self, task: &Task, observations: usize, watched: usize) -> usize {
-        match self.spec {
-            OracleSpec::Kernel(_) | OracleSpec::KernelMixture(_) | OracleSpec::Gp(_) => {
-                // Pairs that repeat are merged.
-                let (contexts, rows) = match task.is_finite() {
-                    true => {
-                        let support = task.support().len();
-                        let rows = 2 * support * task.actions();
-                        (watched.min(support), observations.min(rows))
-                    }
-                    false => (watched, observations),
-                };
-                let columns = contexts.saturating_mul(task.actions());
-                let row = (rows / 2).saturating_add(columns);
-                row.saturating_mul(8).saturating_mul(rows)
-            }
-            OracleSpec::Glm(_)
-            | OracleSpec::LinearMixture(_)
-            | OracleSpec::Logistic(_)
-            | OracleSpec::LogisticMixture(_)
-            | OracleSpec::Neural(_) => {
-                // phi and the label of each observation, and two numbers of the fit under way.
-                let per_observation = 8 * (task.dimension() + 4);
-                observations.saturating_mul(per_observation)
-            }
-            OracleSpec::Armed { .. }
-            | OracleSpec::ArmedByStep { .. }
-            | OracleSpec::BetaBinomial { .. }
-            | OracleSpec::Known => 0,
+        if self.kernel.is_some() {
+            return posterior::bytes(task, observations, watched);
         }
+        // phi and the label of each observation, and two numbers during a fit.
+        let per_observation = match self.spec.parameters().stores_data() {
+            true => 8 * (task.dimension() + 4),
+            false => 0,
+        };
+        observations.saturating_mul(per_observation)
     }
 }

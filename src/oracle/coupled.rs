@@ -32,14 +32,8 @@
 //!
 //! Table and choice must follow the same rule; mixing the two is worse than either.
 
-use std::ops::Range;
-
-use rand::rngs::ChaCha8Rng;
-
-use super::{Bounds, Diagnosis, LabeledData, Oracle};
-use crate::dp::{BoundParameters, ContextSample};
-use crate::error::Invalid;
-use crate::task::Context;
+use super::{Bounds, Oracle, Wrapper};
+use crate::dp::BoundParameters;
 
 /// An oracle whose lower bounds are its upper ones.
 #[derive(Debug)]
@@ -54,79 +48,23 @@ impl Coupled {
     }
 }
 
-impl Oracle for Coupled {
-    fn fit(&mut self, data: &LabeledData, delta: f64) {
-        self.inner.fit(data, delta);
+impl Wrapper for Coupled {
+    fn inner(&self) -> &dyn Oracle {
+        &*self.inner
     }
 
-    fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        self.inner.bounds(context, out);
-        for bounds in out {
-            bounds.lcb = bounds.ucb;
+    fn inner_mut(&mut self) -> &mut dyn Oracle {
+        &mut *self.inner
+    }
+
+    fn adjust(&self, _estimate: f64, bounds: Bounds) -> Bounds {
+        Bounds {
+            lcb: bounds.ucb,
+            ..bounds
         }
     }
 
-    fn interval(&self, context: &Context, out: &mut [Bounds]) {
-        self.inner.interval(context, out);
-    }
-
-    fn estimate(&self, context: &Context, out: &mut [f64]) {
-        self.inner.estimate(context, out);
-    }
-
-    fn save(&self) -> Vec<f64> {
-        self.inner.save()
-    }
-
-    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
-        self.inner.restore(data, delta, saved)
-    }
-
-    fn watch(&mut self, context: &Context) {
-        self.inner.watch(context);
-    }
-
-    fn bulk_bounds(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        self.inner.bulk_bounds(sample, entries, ucb, lcb);
-        lcb.copy_from_slice(ucb);
-    }
-
-    fn bounds_by_action(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        apart: usize,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        self.inner
-            .bounds_by_action(sample, entries, apart, ucb, lcb);
-        lcb.copy_from_slice(ucb);
-    }
-
-    fn depends_on_step(&self) -> bool {
-        self.inner.depends_on_step()
-    }
-
-    fn anytime(&self) -> bool {
-        self.inner.anytime()
-    }
-
-    fn draw(&self, rng: &mut ChaCha8Rng) -> Option<Box<dyn Oracle>> {
-        self.inner.draw(rng)
-    }
-
-    fn diagnosis(&self) -> Diagnosis {
-        self.inner.diagnosis()
-    }
-
-    fn bound_parameters(&self) -> Option<BoundParameters> {
-        Some(self.inner.bound_parameters()?.coupled())
+    fn adjust_parameters(&self, parameters: BoundParameters) -> Option<BoundParameters> {
+        Some(parameters.coupled())
     }
 }

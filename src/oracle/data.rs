@@ -24,12 +24,12 @@ pub struct Observation<'a> {
     pub features: &'a [f64],
     /// Non-null action taken.
     pub action: usize,
-    /// Whether the context accepted.
+    /// Whether the offer was accepted.
     pub converted: bool,
 }
 
 impl LabeledData {
-    /// No data yet, for contexts with `dimension` features.
+    /// Without data, for contexts with `dimension` features.
     pub fn new(dimension: usize) -> Self {
         Self {
             dimension,
@@ -39,7 +39,7 @@ impl LabeledData {
 
     /// Appends an observation; `action` is not the null action.
     pub fn push(&mut self, context: &Context, action: usize, converted: bool) {
-        debug_assert!(action > 0, "the null action teaches nothing");
+        debug_assert!(action > 0, "the null action has no outcome");
         self.features.extend_from_slice(context.features);
         self.steps.push(context.step as u32);
         self.actions.push(action as u32);

@@ -4,16 +4,12 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::LabeledData;
+use super::eights::{EIGHT, Eight};
 
-/// Sums are made of this many partial sums, whatever the machine, so that the bits are the same on all of them.
-const LANES: usize = 8;
-
-/// The partial sums of one sum.
-type Lanes = [f64; LANES];
-
-/// Features phi_n and labels y_n of all observations, and the sums of them that only grow.
+/// Features phi_n and labels y_n of all observations, and running sums of them. A sum is made of eight partial sums on
+/// every machine, so that all get the same bits.
 #[derive(Debug, Clone)]
-pub(super) struct Design {
+pub(crate) struct Design {
     /// Multiplies the entries of phi as they come in.
     scale: Vec<f64>,
     columns: Vec<Vec<f64>>,
@@ -26,11 +22,7 @@ pub(super) struct Design {
 }
 
 impl Design {
-    pub fn new(dimension: usize) -> Self {
-        Self::scaled(vec![1.0; dimension])
-    }
-
-    /// With every entry of phi multiplied by its own `scale`.
+    /// Without observations; entries of phi will be multiplied by `scale`.
     pub fn scaled(scale: Vec<f64>) -> Self {
         let dimension = scale.len();
         Self {
@@ -43,17 +35,31 @@ impl Design {
         }
     }
 
-    /// Rows given as they are, `dimension` features per label.
+    /// Rows of `dimension` features, one per label.
     pub fn of_rows(dimension: usize, phi: &[f64], labels: &[f64]) -> Self {
-        let mut design = Self::new(dimension);
+        let mut design = Self::scaled(vec![1.0; dimension]);
         for (phi, y) in phi.chunks_exact(dimension).zip(labels) {
             design.push(phi, *y);
         }
         design
     }
 
-    /// Takes in the observations that are new.
-    pub fn take_in(&mut self, data: &LabeledData, action_values: &[f64]) {
+    /// Only the rows with a positive weight, for weighted problems: without the running sums.
+    pub fn weighted_rows(&self, weights: &[f64]) -> Self {
+        let select = |all: &Vec<f64>| {
+            let rows = all.iter().zip(weights).filter(|(_, w)| **w > 0.0);
+            rows.map(|(x, _)| *x).collect()
+        };
+        Self {
+            columns: self.columns.iter().map(select).collect(),
+            labels: select(&self.labels),
+            longest_squared: self.longest_squared,
+            ..Self::scaled(self.scale.clone())
+        }
+    }
+
+    /// Appends the new observations.
+    pub fn append(&mut self, data: &LabeledData, action_values: &[f64]) {
         let mut phi = Vec::with_capacity(self.dimension());
         for observation in data.since(self.len()) {
             phi.clear();
@@ -77,6 +83,11 @@ impl Design {
                 self.gram[(i, j)] += x * z;
             }
         }
+    }
+
+    /// The factors on the entries of phi.
+    pub fn scale(&self) -> &[f64] {
+        &self.scale
     }
 
     pub fn dimension(&self) -> usize {
@@ -141,7 +152,7 @@ impl Design {
     }
 }
 
-/// Adds scale.column of every observation, four columns at a time.
+/// Adds scale.row for every observation, four columns at a time.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn add_scaled(sums: &mut [f64], columns: &[Vec<f64>], scale: &[f64]) {
     for (columns, scale) in columns.chunks(4).zip(scale.chunks(4)) {
@@ -190,35 +201,35 @@ fn gram_row_by_row(columns: &[Vec<f64>], weights: &[f64]) -> DMatrix<f64> {
     gram
 }
 
-/// The same sums, bit by bit, in one pass with all of them in registers.
+/// The same sums to the bit, in one pass with all of them in registers.
 fn gram_of_few<const D: usize>(columns: [&[f64]; D], weights: &[f64]) -> DMatrix<f64> {
     let lanes = lower_triangle(columns, weights);
     DMatrix::from_fn(D, D, |i, j| lanes[i.max(j)][i.min(j)].iter().sum())
 }
 
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn lower_triangle<const D: usize>(columns: [&[f64]; D], weights: &[f64]) -> [[Lanes; D]; D] {
-    let mut sums = [[[0.0; LANES]; D]; D];
-    let (weights, weights_rest) = weights.as_chunks::<LANES>();
-    let chunks = columns.map(|column| &column.as_chunks::<LANES>().0[..weights.len()]);
+fn lower_triangle<const D: usize>(columns: [&[f64]; D], weights: &[f64]) -> [[Eight; D]; D] {
+    let mut sums = [[[0.0; EIGHT]; D]; D];
+    let (weights, weights_rest) = weights.as_chunks::<EIGHT>();
+    let chunks = columns.map(|column| &column.as_chunks::<EIGHT>().0[..weights.len()]);
     for (n, weights) in weights.iter().enumerate() {
         add_outer(&mut sums, chunks.map(|chunks| &chunks[n]), weights);
     }
-    // The last ones, with nothing behind them.
-    let mut last = [[0.0; LANES]; D];
+    // The last rows, padded with zeros.
+    let mut last = [[0.0; EIGHT]; D];
     for (last, column) in last.iter_mut().zip(columns) {
-        let rest = &column[weights.len() * LANES..][..weights_rest.len()];
+        let rest = &column[weights.len() * EIGHT..][..weights_rest.len()];
         last[..rest.len()].copy_from_slice(rest);
     }
-    let mut weights = [0.0; LANES];
+    let mut weights = [0.0; EIGHT];
     weights[..weights_rest.len()].copy_from_slice(weights_rest);
     add_outer(&mut sums, last.each_ref(), &weights);
     sums
 }
 
-/// Adds the lower triangle of weight phi phi', lane by lane. Its shape is one that compilers make vectors of.
+/// Adds the lower triangle of weight phi phi' for eight observations, in a shape that compilers vectorise.
 #[inline(always)]
-fn add_outer<const D: usize>(sums: &mut [[Lanes; D]; D], phi: [&Lanes; D], weights: &Lanes) {
+fn add_outer<const D: usize>(sums: &mut [[Eight; D]; D], phi: [&Eight; D], weights: &Eight) {
     for i in 0..D {
         let weighted = times(phi[i], weights);
         for j in 0..D {
@@ -230,17 +241,17 @@ fn add_outer<const D: usize>(sums: &mut [[Lanes; D]; D], phi: [&Lanes; D], weigh
 }
 
 #[inline(always)]
-fn times(x: &Lanes, y: &Lanes) -> Lanes {
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
+fn times(x: &Eight, y: &Eight) -> Eight {
+    let mut out = [0.0; EIGHT];
+    for i in 0..EIGHT {
         out[i] = x[i] * y[i];
     }
     out
 }
 
 #[inline(always)]
-fn add_product(sum: &mut Lanes, x: &Lanes, y: &Lanes) {
-    for i in 0..LANES {
+fn add_product(sum: &mut Eight, x: &Eight, y: &Eight) {
+    for i in 0..EIGHT {
         sum[i] += x[i] * y[i];
     }
 }
@@ -252,7 +263,7 @@ fn products(x: &[f64], y: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The inner products of columns with `y`, a few at a time: one sum alone would wait for its own additions.
+/// The inner products of columns with `y`, a few at a time: a single sum would wait for its own additions.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn dots(columns: &[Vec<f64>], y: &[f64], out: &mut [f64]) {
     for (columns, out) in columns.chunks(4).zip(out.chunks_mut(4)) {
@@ -268,9 +279,9 @@ fn dots(columns: &[Vec<f64>], y: &[f64], out: &mut [f64]) {
 
 #[inline(always)]
 fn dots_of<const COLUMNS: usize>(columns: [&[f64]; COLUMNS], y: &[f64]) -> [f64; COLUMNS] {
-    let mut sums = [[0.0; LANES]; COLUMNS];
-    let (ys, y_rest) = y.as_chunks::<LANES>();
-    let columns = columns.map(|column| column[..y.len()].as_chunks::<LANES>());
+    let mut sums = [[0.0; EIGHT]; COLUMNS];
+    let (ys, y_rest) = y.as_chunks::<EIGHT>();
+    let columns = columns.map(|column| column[..y.len()].as_chunks::<EIGHT>());
     for (n, y) in ys.iter().enumerate() {
         for (lanes, (xs, _)) in sums.iter_mut().zip(&columns) {
             add_product(lanes, &xs[n], y);

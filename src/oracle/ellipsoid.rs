@@ -9,10 +9,9 @@ mod many;
 
 use nalgebra::{DMatrix, DVector};
 
-use super::Bounds;
 use super::factor::{cholesky, lower_inverse};
-use super::newton::dot;
 use super::sigmoids::{sigmoid, sigmoids};
+use super::{Bounds, Layout};
 use crate::dp::{BoundParameters, EllipsoidParameters, Link};
 use many::{BULK, clamped, clipped, limits_squared, radii, raised, set_columns, theta_parts};
 
@@ -25,7 +24,7 @@ pub(super) struct Ellipsoid {
     /// The inverse of the Cholesky factor of V: its rows' products with phi, squared and summed, are phi' V^-1 phi.
     factor_inverse: DMatrix<f64>,
     scale: f64,
-    /// Where the bonus goes inside f.
+    /// Set if the bonus is inside f.
     inside: Option<NormBound>,
 }
 
@@ -52,7 +51,7 @@ impl NormBound {
     }
 }
 
-/// What belongs to theta in phi.mu, and in phi' V^-1 phi: theta' V^-1 theta and the row of V^-1 beside it.
+/// The parts of phi.mu and phi' V^-1 phi that depend on theta: theta' V^-1 theta and the last row of V^-1 times theta.
 #[derive(Debug, Clone, Copy, Default)]
 struct ThetaPart {
     utility: f64,
@@ -75,7 +74,7 @@ impl Ellipsoid {
         }
     }
 
-    /// For an ellipsoid that was fitted to phi / sizes: the same for phi as it is.
+    /// Converts an ellipsoid that was fitted to phi / sizes to unscaled phi.
     pub fn unscaled(mut self, inverse_sizes: &[f64]) -> Self {
         for (j, inverse) in inverse_sizes.iter().enumerate() {
             self.mu[j] *= inverse;
@@ -155,51 +154,33 @@ impl Ellipsoid {
         }
     }
 
-    /// The same for many contexts, the actions of each together.
-    pub fn bulk_bounds(
+    /// The same for many contexts, given their features one after another.
+    pub fn fill(
         &self,
         features: &[f64],
         action_values: &[f64],
+        layout: Layout,
         ucb: &mut [f64],
         lcb: &mut [f64],
     ) {
         let actions = action_values.len();
         self.for_each_action(features, action_values, |first, action, upper, lower| {
-            let (ucb, lcb) = (&mut ucb[first * actions..], &mut lcb[first * actions..]);
-            for (row, upper) in ucb.chunks_exact_mut(actions).zip(upper) {
-                row[action] = *upper;
+            for (out, new) in [(&mut *ucb, upper), (&mut *lcb, lower)] {
+                match layout {
+                    Layout::ByEntry => {
+                        let rows = out[first * actions..].chunks_exact_mut(actions);
+                        rows.zip(new).for_each(|(row, x)| row[action] = *x);
+                    }
+                    Layout::ByAction { apart } => {
+                        out[action * apart + first..][..new.len()].copy_from_slice(new);
+                    }
+                }
             }
-            for (row, lower) in lcb.chunks_exact_mut(actions).zip(lower) {
-                row[action] = *lower;
-            }
         });
     }
 
-    /// The same, the contexts of an action together: those of action number a begin at a * `apart`.
-    pub fn bounds_by_action(
-        &self,
-        features: &[f64],
-        action_values: &[f64],
-        apart: usize,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        self.for_each_action(features, action_values, |first, action, upper, lower| {
-            let place = action * apart + first;
-            ucb[place..place + upper.len()].copy_from_slice(upper);
-            lcb[place..place + lower.len()].copy_from_slice(lower);
-        });
-    }
-
-    /// ucb of the action with value `a` alone.
-    pub fn upper_bounds(&self, features: &[f64], a: f64, ucb: &mut [f64]) {
-        self.for_each_action(features, &[a], |first, _, upper, _| {
-            ucb[first..first + upper.len()].copy_from_slice(upper);
-        });
-    }
-
-    /// Hands over (first context, action, ucbs, lcbs) of some contexts after the other, action by action: square roots and
-    /// f of many numbers at once.
+    /// Calls `take` with (first context, action, ucbs, lcbs) for one batch of contexts after another, action by action:
+    /// square roots and f are evaluated for many numbers at once.
     fn for_each_action(
         &self,
         features: &[f64],
@@ -241,7 +222,7 @@ impl Ellipsoid {
         }
     }
 
-    /// What an adapter needs to evaluate the same, where it can.
+    /// The same as parameters, for a GPU.
     pub fn parameters(&self, action_values: &[f64]) -> BoundParameters {
         let rows = (0..self.mu.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
         BoundParameters::Ellipsoid(EllipsoidParameters {
@@ -259,13 +240,18 @@ impl Ellipsoid {
     }
 }
 
+#[inline]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use nalgebra::{DMatrix, DVector};
 
     use super::{BULK, Ellipsoid, NormBound};
     use crate::dp::Link;
-    use crate::oracle::Bounds;
+    use crate::oracle::{Bounds, Layout};
 
     #[test]
     fn bounds_in_bulk_are_those_of_one_context_after_another() {
@@ -291,7 +277,7 @@ mod tests {
                 let features: Vec<f64> = (0..contexts).flat_map(theta).collect();
                 let (mut ucb, mut lcb) =
                     (vec![f64::NAN; contexts * 3], vec![f64::NAN; contexts * 3]);
-                fitted.bulk_bounds(&features, &values, &mut ucb, &mut lcb);
+                fitted.fill(&features, &values, Layout::ByEntry, &mut ucb, &mut lcb);
                 let mut row = [Bounds::UNKNOWN; 3];
                 for i in 0..contexts {
                     fitted.bounds(&theta(i), &values, &mut row);
@@ -300,15 +286,19 @@ mod tests {
                         approx::assert_abs_diff_eq!(lcb[3 * i + a], bounds.lcb, epsilon = 1e-15);
                     }
                 }
-                for (a, &value) in values.iter().enumerate() {
-                    let mut upper = vec![f64::NAN; contexts];
-                    fitted.upper_bounds(&features, value, &mut upper);
-                    assert!(
-                        upper
-                            .iter()
-                            .zip(ucb[a..].iter().step_by(3))
-                            .all(|(x, y)| x == y)
-                    );
+                // The same bits in the other layout, and of one action alone.
+                let apart = contexts + 1;
+                let layout = Layout::ByAction { apart };
+                let (mut upper, mut lower) = (vec![f64::NAN; 3 * apart], vec![f64::NAN; 3 * apart]);
+                fitted.fill(&features, &values, layout, &mut upper, &mut lower);
+                for (a, value) in values.iter().enumerate() {
+                    let (mut one, mut rest) = (vec![f64::NAN; contexts], vec![f64::NAN; contexts]);
+                    fitted.fill(&features, &[*value], layout, &mut one, &mut rest);
+                    for i in 0..contexts {
+                        let place = a * apart + i;
+                        assert_eq!((upper[place], lower[place]), (one[i], rest[i]));
+                        assert_eq!((one[i], rest[i]), (ucb[3 * i + a], lcb[3 * i + a]));
+                    }
                 }
             }
         }

@@ -1,9 +1,9 @@
-//! Cholesky factors of matrices that are positive definite on paper.
+//! Cholesky factors of matrices that are positive definite up to rounding.
 
 use nalgebra::{Cholesky, DMatrix, Dyn};
 
-/// The factor of a symmetric matrix with a positive ridge. Where rounding has eaten the ridge (collinear features far
-/// longer than it), as little as needed is added to the diagonal, from 1e-15 of its largest entry on.
+/// The factor of a symmetric matrix with a positive ridge. If the ridge is lost to rounding (long collinear features), as
+/// little as needed is added to the diagonal, from 1e-15 of its largest entry on.
 pub(super) fn cholesky(matrix: DMatrix<f64>) -> Cholesky<f64, Dyn> {
     if let Some(factor) = Cholesky::new(matrix.clone()) {
         return factor;

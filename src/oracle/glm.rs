@@ -8,22 +8,22 @@
 //! gamma    sqrt(lambda) + (1 / kappa) sqrt( 2 ln(1 / delta) + d ln(1 + N / (d lambda)) )
 //! ```
 //!
-//! The paper writes the norm without the root; it is meant with it. f is the identity (linear link, kappa = 1, mu_hat in
+//! The paper writes the norm without the root; the root is meant. f is the identity (linear link, kappa = 1, mu_hat in
 //! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
 //! Tighter bounds for the linear link are in [`super::LinearMixture`].
 
 use nalgebra::{DMatrix, DVector};
-use rand::rngs::ChaCha8Rng;
 
+use super::config::{Build, Parameters, Profile};
 use super::design::Design;
-use super::drawn::draw_around;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic::least_slope;
-use super::newton::Fit;
-use super::regression::{FitState, Regression};
-use super::{Diagnosis, newton};
+use super::newton::{self, Estimate};
+use super::regression::{Fit, Regression};
+use super::{Oracle, OracleSpec};
 use crate::dp::Link;
+use crate::error::Invalid;
 use crate::task::Task;
 
 /// Parameters of the oracle; those that are set are positive.
@@ -42,8 +42,14 @@ pub struct GlmParameters {
 }
 
 impl GlmParameters {
-    /// kappa and lambda: those that are set, or what the theory says for a task and so many episodes.
-    pub fn in_force(&self, task: &Task, episodes: usize) -> (f64, f64) {
+    /// kappa and lambda of an oracle, which are set.
+    fn resolved(&self) -> (f64, f64) {
+        let set = "set when the oracle was built";
+        (self.kappa.expect(set), self.lambda.expect(set))
+    }
+
+    /// kappa and lambda: as set, or the theory's for a task and so many episodes.
+    fn resolve(&self, task: &Task, episodes: usize) -> (f64, f64) {
         let d = task.phi_dimension();
         let kappa = self.kappa.unwrap_or(match self.link {
             Link::Linear => 1.0,
@@ -54,81 +60,74 @@ impl GlmParameters {
     }
 }
 
-/// The fitted model and the data it has taken in.
-#[derive(Debug, Clone)]
-pub struct Glm {
-    parameters: GlmParameters,
-    kappa: f64,
-    lambda: f64,
-    state: FitState,
+impl Parameters for GlmParameters {
+    fn profile(&self) -> Profile {
+        Profile {
+            kind: "glm",
+            bounds: "paper",
+            posterior: self.link == Link::Logistic,
+            tight: (self.link == Link::Linear)
+                .then(|| OracleSpec::LinearMixture(Default::default())),
+            numbers: vec![
+                ("lambda", self.lambda, 0.0),
+                ("gamma", self.gamma, 0.0),
+                ("kappa", self.kappa, 0.0),
+                ("radius_scale", Some(self.radius_scale), 0.0),
+            ],
+            ..Profile::default()
+        }
+    }
+
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
+        Ok(Box::new(Glm::new(request.task, *self, request.episodes)))
+    }
+
+    fn derived(&self, task: &Task, episodes: usize) -> Vec<(&'static str, f64)> {
+        let (kappa, lambda) = self.resolve(task, episodes);
+        let kappa = self.kappa.is_none().then_some(("kappa", kappa));
+        let lambda = self.lambda.is_none().then_some(("lambda", lambda));
+        kappa.into_iter().chain(lambda).collect()
+    }
 }
+
+/// The generalized linear oracle.
+pub type Glm = Regression<GlmParameters>;
 
 impl Glm {
     /// An oracle for the actions and features of a task and a study of `episodes` episodes.
     pub fn new(task: &Task, parameters: GlmParameters, episodes: usize) -> Self {
-        let (kappa, lambda) = parameters.in_force(task, episodes);
-        Self {
-            parameters,
-            kappa,
-            lambda,
-            state: FitState::new(task, Design::new(task.phi_dimension())),
-        }
-    }
-
-    fn gamma(&self, delta: f64) -> f64 {
-        let d = self.state.design.dimension() as f64;
-        let n = self.state.design.len() as f64;
-        let log_terms = 2.0 * (1.0 / delta).ln() + d * (n / (d * self.lambda)).ln_1p();
-        let theory = self.lambda.sqrt() + log_terms.sqrt() / self.kappa;
-        self.parameters.gamma.unwrap_or(theory)
-    }
-
-    fn estimate(&self) -> Fit {
-        let FitState { design, fit, .. } = &self.state;
-        let ridge = self.kappa * self.lambda;
-        match self.parameters.link {
-            Link::Logistic => newton::fit(design, ridge, fit.mu.clone()),
-            Link::Linear => {
-                let d = design.dimension();
-                let normal = &design.gram + DMatrix::from_diagonal_element(d, d, ridge);
-                cholesky(normal).solve(&design.converted).into()
-            }
-        }
+        let (kappa, lambda) = parameters.resolve(task, episodes);
+        let resolved = GlmParameters {
+            kappa: Some(kappa),
+            lambda: Some(lambda),
+            ..parameters
+        };
+        Self::with_scale(task, resolved, vec![1.0; task.phi_dimension()])
     }
 }
 
-impl Regression for Glm {
-    fn state(&self) -> &FitState {
-        &self.state
+impl Fit for GlmParameters {
+    fn solve(&self, design: &Design, start: DVector<f64>, delta: f64) -> (Estimate, Ellipsoid) {
+        let (kappa, lambda) = self.resolved();
+        let (d, n) = (design.dimension(), design.len());
+        let estimate = match self.link {
+            Link::Logistic => newton::fit(design, kappa * lambda, start),
+            Link::Linear => {
+                let normal = &design.gram + DMatrix::from_diagonal_element(d, d, kappa * lambda);
+                cholesky(normal).solve(&design.converted).into()
+            }
+        };
+        let v = &design.gram + DMatrix::from_diagonal_element(d, d, lambda);
+        let (d, n) = (d as f64, n as f64);
+        let log_terms = 2.0 * (1.0 / delta).ln() + d * (n / (d * lambda)).ln_1p();
+        let theory = lambda.sqrt() + log_terms.sqrt() / kappa;
+        let scale = self.radius_scale * self.gamma.unwrap_or(theory);
+        let fitted = Ellipsoid::new(self.link, estimate.mu.clone(), v, scale);
+        (estimate, fitted)
     }
 
-    fn state_mut(&mut self) -> &mut FitState {
-        &mut self.state
-    }
-
-    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
-        let fit = self.estimate();
-        let d = fit.mu.len();
-        let v = &self.state.design.gram + DMatrix::from_diagonal_element(d, d, self.lambda);
-        let scale = self.parameters.radius_scale * self.gamma(delta);
-        let fitted = Ellipsoid::new(self.parameters.link, fit.mu.clone(), v, scale);
-        (fit, fitted)
-    }
-
-    fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
-        let ridge = self.kappa * self.lambda;
-        match self.parameters.link {
-            Link::Logistic => Some(draw_around(
-                &self.state.fit.mu,
-                &self.state.design,
-                ridge,
-                rng,
-            )),
-            Link::Linear => None,
-        }
-    }
-
-    fn diagnosis(&self) -> Diagnosis {
-        Diagnosis::free(self.state.design.len(), self.state.fit.mu.norm(), 1.0)
+    fn posterior_ridge(&self, _d: usize) -> Option<f64> {
+        let (kappa, lambda) = self.resolved();
+        (self.link == Link::Logistic).then_some(kappa * lambda)
     }
 }

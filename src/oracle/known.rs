@@ -3,10 +3,12 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{Bounds, LabeledData, Oracle};
+use super::config::{Build, Parameters, Profile};
+use super::{BoundFacts, Bounds, LabeledData, Oracle};
+use crate::error::Invalid;
 use crate::task::Context;
 
-/// The conversion probabilities themselves. A simulation has them; whoever else knows them may hand them over.
+/// The true conversion probabilities, of a simulation or any other source.
 pub trait Truth: Debug + Send + Sync {
     /// rho(theta, a) of a non-null action.
     fn rho(&self, context: &Context, action: usize) -> f64;
@@ -25,7 +27,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// As any other oracle it says (0, 1) until its first fit.
+    /// Like any other oracle it returns (0, 1) until its first fit.
     pub fn new(truth: Arc<dyn Truth>) -> Self {
         Self {
             truth,
@@ -67,7 +69,35 @@ impl Oracle for Known {
         }
     }
 
-    fn depends_on_step(&self) -> bool {
-        self.truth.depends_on_step()
+    fn facts(&self) -> BoundFacts {
+        BoundFacts {
+            by_step: self.truth.depends_on_step(),
+            ..BoundFacts::NONE
+        }
+    }
+}
+
+/// The oracle has no parameters.
+pub(super) struct KnownParameters;
+
+impl Parameters for KnownParameters {
+    fn profile(&self) -> Profile {
+        Profile {
+            kind: "known",
+            bounds: "paper",
+            ..Profile::default()
+        }
+    }
+
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
+        let Some(truth) = request.truth else {
+            let accepted = "an oracle that learns, because the truth is not known";
+            return Err(Invalid::new("oracle.kind", "known", accepted));
+        };
+        Ok(Box::new(Known::new(Arc::clone(truth))))
+    }
+
+    fn stores_data(&self) -> bool {
+        false
     }
 }

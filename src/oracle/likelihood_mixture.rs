@@ -7,8 +7,8 @@
 //! # 1. A martingale
 //!
 //! For any fixed mu the likelihood ratio exp(l(mu*) - l(mu)) is a martingale that starts at 1, and so is its mean over a law
-//! of mu that is fixed before the data, here N(0, I/lam) with lam = d/S^2. By Ville's inequality it stays below 1/delta for
-//! ever with probability at least 1 - delta. On that event, at all times,
+//! of mu that is fixed before the data, here N(0, I/lam) with lam = d/S^2. By Ville's inequality it stays below 1/delta
+//! forever with probability at least 1 - delta. On that event, at all times,
 //!
 //! ```text
 //! l(mu*) <= ln(1/delta) - ln E,        E = mean over mu ~ N(0, I/lam) of exp(-l(mu))       (the evidence)
@@ -51,14 +51,14 @@ use nalgebra::{DMatrix, DVector};
 
 use super::design::Design;
 use super::factor::{cholesky, lower_inverse};
-use super::newton::{self, Fit};
+use super::newton::{self, Estimate};
 use super::sigmoids::{exp_of_negative, sigmoids};
 
 /// The ellipsoid { mu + D : D' Hc D <= 2 beta }.
 #[derive(Debug, Clone)]
 pub(super) struct LikelihoodMixture {
     /// The minimum of J.
-    pub fit: Fit,
+    pub estimate: Estimate,
     /// Bounds J(mu*) - J(mu).
     pub beta: f64,
     /// Hc.
@@ -72,12 +72,12 @@ pub(super) struct LikelihoodMixture {
 const ROUNDS: usize = 2;
 
 impl LikelihoodMixture {
-    /// The set of the data in `design`, with |mu*| <= `norm_bound`; `start` is where the search of mu begins.
+    /// The set for the data in `design`, with |mu*| <= `norm_bound`; the search for mu begins at `start`.
     pub fn new(design: &Design, norm_bound: f64, delta: f64, start: DVector<f64>) -> Self {
         let d = design.dimension();
         let lambda = ridge(d, norm_bound);
-        let fit = newton::fit(design, lambda, start);
-        let centers = design.products(&fit.mu);
+        let estimate = newton::fit(design, lambda, start);
+        let centers = design.products(&estimate.mu);
         let mut slopes = centers.clone();
         sigmoids(&mut slopes);
         slopes.iter_mut().for_each(|f| *f *= 1.0 - *f);
@@ -115,7 +115,7 @@ impl LikelihoodMixture {
             shape = curvature(&reach);
         }
         Self {
-            fit,
+            estimate,
             beta,
             shape,
             #[cfg(test)]
@@ -136,7 +136,7 @@ fn with_ridge(mut gram: DMatrix<f64>, lambda: f64) -> DMatrix<f64> {
     gram
 }
 
-/// By how much the means of sp over N(m, s^2) exceed sp(m), at the most: the sum of min(JJ, SC), given v = f'(m).
+/// The sum of min(JJ, SC), given v = f'(m): an upper bound on the excess of the means of sp over N(m, s^2) above sp(m).
 fn mean_excess(centers: &[f64], slopes: &[f64], deviations: &[f64]) -> f64 {
     let mut sum = 0.0;
     let (mut jj, mut sc) = ([0.0; CHUNK], [0.0; CHUNK]);
@@ -184,7 +184,7 @@ fn differences(centers: &[f64], deviations: &[f64], more: &mut [f64], ratios: &m
 /// SC / v. With exp(s^2/2) (2 Phi(s) - 1) = sqrt(2/pi) (s + s^3/3 + s^5/15 + s^7/105 + ...), both parts are series without
 /// cancellation.
 fn self_concordant(deviations: &[f64], out: &mut [f64]) {
-    // Once there are data, most deviations are small.
+    // With data, most deviations are small.
     if deviations.iter().all(|s| *s <= 0.125) {
         return short_series(deviations, out);
     }

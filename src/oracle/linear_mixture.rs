@@ -12,20 +12,22 @@
 //! exp( 2 sum_n (Y_n - x_n.mu*)^2 - (Y_n - x_n.mu)^2 ) is a supermartingale that starts at 1, and so is its mean over
 //! mu ~ N(0, I / (4 lam)), which is fixed before the data. That mean is a Gaussian integral: with
 //! R(mu) = sum_n (Y_n - x_n.mu)^2 + lam |mu|^2 it is exp( 2 (R(mu*) - lam |mu*|^2 - R(mu_hat)) ) / sqrt(det(V/lam)), and
-//! R(mu*) - R(mu_hat) = |mu* - mu_hat|^2 in the norm of V. By Ville's inequality it stays below 1/delta for ever with
+//! R(mu*) - R(mu_hat) = |mu* - mu_hat|^2 in the norm of V. By Ville's inequality it stays below 1/delta forever with
 //! probability at least 1 - delta, which is the ellipsoid above. Unlike the sum of two radii in Abbasi-Yadkori et al. (2011)
 //! the norm bound enters under the root.
 
 use nalgebra::{DMatrix, DVector};
 
-use super::Diagnosis;
+use super::config::{Build, Parameters, Profile};
 use super::design::Design;
 use super::ellipsoid::Ellipsoid;
 use super::factor::cholesky;
 use super::logistic_mixture::inverse_sizes;
-use super::newton::Fit;
-use super::regression::{FitState, Regression};
+use super::newton::Estimate;
+use super::regression::{Fit, Regression};
+use super::{BoundFacts, Oracle};
 use crate::dp::Link;
+use crate::error::Invalid;
 use crate::task::Task;
 
 /// Parameters of the oracle, all positive.
@@ -55,60 +57,55 @@ pub(super) fn quadratic_mixture(norm_bound: f64, lambda: f64, log_det: f64, delt
     norm_bound * norm_bound + (log_det - 2.0 * delta.ln()) / (4.0 * lambda)
 }
 
-/// The fitted model and the data it has taken in.
-#[derive(Debug, Clone)]
-pub struct LinearMixture {
-    parameters: LinearMixtureParameters,
-    inverse_sizes: Vec<f64>,
-    state: FitState,
+impl Parameters for LinearMixtureParameters {
+    fn profile(&self) -> Profile {
+        Profile {
+            kind: "glm",
+            bounds: "mixture",
+            facts: BoundFacts {
+                anytime: true,
+                ..BoundFacts::NONE
+            },
+            numbers: vec![
+                ("lambda", Some(self.lambda), 0.0),
+                ("norm_bound", Some(self.norm_bound), 0.0),
+                ("radius_scale", Some(self.radius_scale), 0.0),
+            ],
+            ..Profile::default()
+        }
+    }
+
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
+        Ok(Box::new(LinearMixture::new(request.task, *self)))
+    }
 }
+
+/// The linear oracle with bounds from the quadratic mixture.
+pub type LinearMixture = Regression<LinearMixtureParameters>;
 
 impl LinearMixture {
     /// An oracle for the actions and features of a task.
     pub fn new(task: &Task, parameters: LinearMixtureParameters) -> Self {
-        let inverse_sizes = inverse_sizes(task);
-        Self {
-            parameters,
-            state: FitState::new(task, Design::scaled(inverse_sizes.clone())),
-            inverse_sizes,
-        }
+        Self::with_scale(task, parameters, inverse_sizes(task))
     }
 }
 
-impl Regression for LinearMixture {
-    fn state(&self) -> &FitState {
-        &self.state
-    }
-
-    fn state_mut(&mut self) -> &mut FitState {
-        &mut self.state
-    }
-
-    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
-        let LinearMixtureParameters {
-            norm_bound,
-            lambda,
-            radius_scale,
-        } = self.parameters;
-        let design = &self.state.design;
-        let d = design.dimension();
+impl Fit for LinearMixtureParameters {
+    fn solve(&self, design: &Design, _start: DVector<f64>, delta: f64) -> (Estimate, Ellipsoid) {
+        let (d, lambda) = (design.dimension(), self.lambda);
         let v = &design.gram + DMatrix::from_diagonal_element(d, d, lambda);
         let factor = cholesky(v.clone());
         let mu: DVector<f64> = factor.solve(&design.converted);
         let diagonal = factor.l_dirty().diagonal();
         let log_det: f64 = diagonal.iter().map(|x| (x * x / lambda).ln()).sum();
-        let square = lambda * quadratic_mixture(norm_bound, lambda, log_det, delta);
-        let fitted = Ellipsoid::new(Link::Linear, mu.clone(), v, radius_scale * square.sqrt());
-        (mu.into(), fitted.unscaled(&self.inverse_sizes))
+        let square = lambda * quadratic_mixture(self.norm_bound, lambda, log_det, delta);
+        let scale = self.radius_scale * square.sqrt();
+        let fitted = Ellipsoid::new(Link::Linear, mu.clone(), v, scale);
+        (mu.into(), fitted.unscaled(design.scale()))
     }
 
-    fn anytime(&self) -> bool {
-        true
-    }
-
-    fn diagnosis(&self) -> Diagnosis {
-        let (count, norm) = (self.state.design.len(), self.state.fit.mu.norm());
-        Diagnosis::free(count, norm, self.parameters.norm_bound)
+    fn norm_bound(&self) -> f64 {
+        self.norm_bound
     }
 }
 

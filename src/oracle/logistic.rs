@@ -1,28 +1,28 @@
 //! The refined oracle for contextual logistic bandits (Appendix A.2.3), phi = (theta, action value):
 //!
 //! ```text
-//! mu~      the L2-penalised maximum-likelihood estimate; mu_hat its projection where |mu~| > 1
+//! mu~      the L2-penalised maximum-likelihood estimate; mu_hat its projection if |mu~| > 1
 //! bounds   f(phi.mu_hat) +- gamma sqrt(3 / (2 kappa)) |phi| in the norm of V^-1,   |x| = sqrt(x' V^-1 x)
 //! V        (lambda / kappa) I + sum_n phi_n phi_n'
 //! gamma    (3/2) sqrt(lambda) + (2 / sqrt(lambda)) ln( (2^d / delta) (1 + N / (4 d lambda))^(d/2) )
 //! ```
 //!
-//! The paper writes the norm without the root; it is meant with it. kappa defaults to f'(q), the least slope of f on
+//! The paper writes the norm without the root; the root is meant. kappa defaults to f'(q), the least slope of f on
 //! |mu| <= 1 and |phi| <= q. Both may be set directly: the paper's experiment takes gamma = 0.5, kappa = 8. That is a
 //! practical radius and not a confidence bound: it covers all pairs of the paper's pricing at once in 3 to 7% of data sets.
-//! Bounds that are tight and hold are in [`super::LogisticMixture`].
+//! Tight bounds that hold are in [`super::LogisticMixture`].
 
 use nalgebra::{DMatrix, DVector};
-use rand::rngs::ChaCha8Rng;
 
+use super::config::{Build, Parameters, Profile};
 use super::design::Design;
-use super::drawn::draw_around;
 use super::ellipsoid::Ellipsoid;
-use super::newton::Fit;
-use super::regression::{FitState, Regression};
+use super::newton::{self, Estimate};
+use super::regression::{Fit, Regression};
 use super::sigmoids::sigmoid;
-use super::{Diagnosis, newton, projection};
+use super::{BoundFacts, Oracle, OracleSpec, projection};
 use crate::dp::Link;
+use crate::error::Invalid;
 use crate::task::Task;
 
 /// Parameters of the oracle, all positive.
@@ -49,87 +49,79 @@ impl Default for LogisticParameters {
     }
 }
 
-impl LogisticParameters {
-    /// kappa: what is set, or f'(q).
-    pub fn kappa_in_force(&self, task: &Task) -> f64 {
-        self.kappa.unwrap_or(least_slope(task))
+impl Parameters for LogisticParameters {
+    fn profile(&self) -> Profile {
+        Profile {
+            kind: "logistic",
+            bounds: "paper",
+            facts: BoundFacts {
+                wide_at_first: true,
+                ..BoundFacts::NONE
+            },
+            posterior: true,
+            tight: Some(OracleSpec::LogisticMixture(Default::default())),
+            numbers: vec![
+                ("lambda", Some(self.lambda), 0.0),
+                ("gamma", self.gamma, 0.0),
+                ("kappa", self.kappa, 0.0),
+                ("radius_scale", Some(self.radius_scale), 0.0),
+            ],
+        }
+    }
+
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
+        Ok(Box::new(Logistic::new(request.task, *self)))
+    }
+
+    fn derived(&self, task: &Task, _episodes: usize) -> Vec<(&'static str, f64)> {
+        let kappa = self.kappa.is_none().then(|| ("kappa", least_slope(task)));
+        kappa.into_iter().collect()
     }
 }
 
-/// f'(q), kept away from 0 where features are so long that it would vanish.
+/// f'(q), kept above 0 for very long features.
 pub(super) fn least_slope(task: &Task) -> f64 {
     let q = task.phi_norm_max();
     (sigmoid(q) * sigmoid(-q)).max(1e-100)
 }
 
-/// The fitted model and the data it has taken in.
-#[derive(Debug, Clone)]
-pub struct Logistic {
-    parameters: LogisticParameters,
-    kappa: f64,
-    state: FitState,
-}
+/// The refined logistic oracle.
+pub type Logistic = Regression<LogisticParameters>;
 
 impl Logistic {
     /// An oracle for the actions and features of a task.
     pub fn new(task: &Task, parameters: LogisticParameters) -> Self {
-        Self {
-            parameters,
-            kappa: parameters.kappa_in_force(task),
-            state: FitState::new(task, Design::new(task.phi_dimension())),
-        }
-    }
-
-    fn gamma(&self, delta: f64) -> f64 {
-        let lambda = self.parameters.lambda;
-        let d = self.state.design.dimension() as f64;
-        let n = self.state.design.len() as f64;
-        let log_term = d * 2f64.ln() - delta.ln() + 0.5 * d * (n / (4.0 * d * lambda)).ln_1p();
-        self.parameters
-            .gamma
-            .unwrap_or(1.5 * lambda.sqrt() + 2.0 / lambda.sqrt() * log_term)
+        let kappa = Some(parameters.kappa.unwrap_or(least_slope(task)));
+        let resolved = LogisticParameters {
+            kappa,
+            ..parameters
+        };
+        Self::with_scale(task, resolved, vec![1.0; task.phi_dimension()])
     }
 }
 
-impl Regression for Logistic {
-    fn state(&self) -> &FitState {
-        &self.state
-    }
+impl Fit for LogisticParameters {
+    const PROJECTS: bool = true;
 
-    fn state_mut(&mut self) -> &mut FitState {
-        &mut self.state
-    }
-
-    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
-        let design = &self.state.design;
-        let lambda = self.parameters.lambda;
-        let fit = newton::fit(design, lambda, self.state.fit.mu.clone());
-        let mu = if fit.mu.norm() > 1.0 {
-            projection::project(design, lambda, &fit.mu)
+    fn solve(&self, design: &Design, start: DVector<f64>, delta: f64) -> (Estimate, Ellipsoid) {
+        let lambda = self.lambda;
+        let kappa = self.kappa.expect("set when the oracle was built");
+        let estimate = newton::fit(design, lambda, start);
+        let mu = if estimate.mu.norm() > 1.0 {
+            projection::project(design, lambda, &estimate.mu)
         } else {
-            fit.mu.clone()
+            estimate.mu.clone()
         };
-        let d = mu.len();
-        let v = &design.gram + DMatrix::from_diagonal_element(d, d, lambda / self.kappa);
-        let scale = self.parameters.radius_scale * self.gamma(delta) * (1.5 / self.kappa).sqrt();
-        (fit, Ellipsoid::new(Link::Logistic, mu, v, scale))
+        let v = &design.gram + DMatrix::from_diagonal_element(mu.len(), mu.len(), lambda / kappa);
+        let (d, n) = (design.dimension() as f64, design.len() as f64);
+        let log_term = d * 2f64.ln() - delta.ln() + 0.5 * d * (n / (4.0 * d * lambda)).ln_1p();
+        let theory = 1.5 * lambda.sqrt() + 2.0 / lambda.sqrt() * log_term;
+        let gamma = self.gamma.unwrap_or(theory);
+        let scale = self.radius_scale * gamma * (1.5 / kappa).sqrt();
+        (estimate, Ellipsoid::new(Link::Logistic, mu, v, scale))
     }
 
-    fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
-        let lambda = self.parameters.lambda;
-        Some(draw_around(
-            &self.state.fit.mu,
-            &self.state.design,
-            lambda,
-            rng,
-        ))
-    }
-
-    fn wide_at_first(&self) -> bool {
-        true
-    }
-
-    fn diagnosis(&self) -> Diagnosis {
-        Diagnosis::projected(self.state.design.len(), self.state.fit.mu.norm(), 1.0)
+    fn posterior_ridge(&self, _d: usize) -> Option<f64> {
+        Some(self.lambda)
     }
 }

@@ -10,16 +10,16 @@
 //! generous by default, because a larger S costs little once there are data.
 
 use nalgebra::DVector;
-use rand::rngs::ChaCha8Rng;
 
-use super::Diagnosis;
+use super::config::{Build, Parameters, Profile};
 use super::design::Design;
-use super::drawn::draw_around;
 use super::ellipsoid::{Ellipsoid, NormBound};
 use super::likelihood_mixture::{LikelihoodMixture, ridge};
-use super::newton::Fit;
-use super::regression::{FitState, Regression};
+use super::newton::Estimate;
+use super::regression::{Fit, Regression};
+use super::{BoundFacts, Oracle};
 use crate::dp::Link;
+use crate::error::Invalid;
 use crate::task::Task;
 
 /// Parameters of the oracle, all positive.
@@ -46,70 +46,58 @@ pub(super) fn inverse_sizes(task: &Task) -> Vec<f64> {
     task.phi_sizes().into_iter().map(inverse).collect()
 }
 
-/// The fitted model and the data it has taken in.
-#[derive(Debug, Clone)]
-pub struct LogisticMixture {
-    parameters: LogisticMixtureParameters,
-    inverse_sizes: Vec<f64>,
-    state: FitState,
+impl Parameters for LogisticMixtureParameters {
+    fn profile(&self) -> Profile {
+        Profile {
+            kind: "logistic",
+            bounds: "mixture",
+            facts: BoundFacts {
+                anytime: true,
+                wide_at_first: true,
+                ..BoundFacts::NONE
+            },
+            posterior: true,
+            numbers: vec![
+                ("norm_bound", Some(self.norm_bound), 0.0),
+                ("radius_scale", Some(self.radius_scale), 0.0),
+            ],
+            ..Profile::default()
+        }
+    }
+
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
+        Ok(Box::new(LogisticMixture::new(request.task, *self)))
+    }
 }
+
+/// The logistic oracle with bounds from the likelihood mixture.
+pub type LogisticMixture = Regression<LogisticMixtureParameters>;
 
 impl LogisticMixture {
     /// An oracle for the actions and features of a task.
     pub fn new(task: &Task, parameters: LogisticMixtureParameters) -> Self {
-        let inverse_sizes = inverse_sizes(task);
-        Self {
-            parameters,
-            state: FitState::new(task, Design::scaled(inverse_sizes.clone())),
-            inverse_sizes,
-        }
+        Self::with_scale(task, parameters, inverse_sizes(task))
     }
 }
 
-impl Regression for LogisticMixture {
-    fn state(&self) -> &FitState {
-        &self.state
-    }
-
-    fn state_mut(&mut self) -> &mut FitState {
-        &mut self.state
-    }
-
-    fn solve(&self, delta: f64) -> (Fit, Ellipsoid) {
-        let norm_bound = self.parameters.norm_bound;
-        let start = self.state.fit.mu.clone();
-        let LikelihoodMixture {
-            fit, beta, shape, ..
-        } = LikelihoodMixture::new(&self.state.design, norm_bound, delta, start);
-        let scale = self.parameters.radius_scale * (2.0 * beta).sqrt();
+impl Fit for LogisticMixtureParameters {
+    fn solve(&self, design: &Design, start: DVector<f64>, delta: f64) -> (Estimate, Ellipsoid) {
+        let set = LikelihoodMixture::new(design, self.norm_bound, delta, start);
+        let scale = self.radius_scale * (2.0 * set.beta).sqrt();
         let bound = NormBound {
-            norm_bound,
-            inverse_sizes: self.inverse_sizes.clone(),
+            norm_bound: self.norm_bound,
+            inverse_sizes: design.scale().to_vec(),
         };
-        let fitted = Ellipsoid::new(Link::Logistic, fit.mu.clone(), shape, scale);
-        (fit, fitted.unscaled(&self.inverse_sizes).inside(bound))
+        let mu = set.estimate.mu.clone();
+        let fitted = Ellipsoid::new(Link::Logistic, mu, set.shape, scale);
+        (set.estimate, fitted.unscaled(design.scale()).inside(bound))
     }
 
-    fn anytime(&self) -> bool {
-        true
+    fn norm_bound(&self) -> f64 {
+        self.norm_bound
     }
 
-    fn draw_parameter(&self, rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
-        let FitState { design, fit, .. } = &self.state;
-        let lambda = ridge(fit.mu.len(), self.parameters.norm_bound);
-        let mut mu = draw_around(&fit.mu, design, lambda, rng);
-        for (mu, inverse) in mu.iter_mut().zip(&self.inverse_sizes) {
-            *mu *= inverse;
-        }
-        Some(mu)
-    }
-
-    fn wide_at_first(&self) -> bool {
-        true
-    }
-
-    fn diagnosis(&self) -> Diagnosis {
-        let (count, norm) = (self.state.design.len(), self.state.fit.mu.norm());
-        Diagnosis::free(count, norm, self.parameters.norm_bound)
+    fn posterior_ridge(&self, d: usize) -> Option<f64> {
+        Some(ridge(d, self.norm_bound))
     }
 }

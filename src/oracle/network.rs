@@ -3,17 +3,17 @@
 //! The start is symmetric: units come in pairs with the same input weights and opposite output weights, and layers in
 //! between connect the two halves only within themselves, so that f = 0 everywhere at the start.
 //!
-//! Samples pass through it eight at a time, one in each lane of the machine; a fit is hundreds of such passes over all data.
+//! Inputs pass through it eight at a time, one per SIMD lane; a fit is hundreds of passes over all data.
 
 use nalgebra::DMatrix;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::lanes::{LANES, Lanes, add_outer_products, mask, relu_layer, weighted_sum};
-use super::samples::Samples;
+use super::eights::{EIGHT, Eight, add_outer_products, mask, relu_layer, weighted_sum};
+use super::inputs::DistinctInputs;
 
-/// Blocks of eight samples that pass through the network together.
+/// Blocks of eight inputs that pass through the network together.
 const BLOCKS: usize = 16;
 
 /// The shape of a network and its starting weights.
@@ -93,7 +93,7 @@ impl Network {
     }
 
     /// f of samples, eight to a block; leaves the activations of all inner layers in `pass`.
-    fn forward(&self, weights: &[f64], x: &[Lanes], pass: &mut Pass) {
+    fn forward(&self, weights: &[f64], x: &[Eight], pass: &mut Pass) {
         let width = self.width;
         let blocks = x.len() / self.inputs;
         let root = (width as f64).sqrt();
@@ -103,7 +103,7 @@ impl Network {
                 Some(below) => (below.as_slice(), width),
                 None => (x, self.inputs),
             };
-            above[0].resize(blocks * width, [0.0; LANES]);
+            above[0].resize(blocks * width, [0.0; EIGHT]);
             let weights = self.weights_of(weights, l);
             for (below, above) in below
                 .chunks_exact(inputs)
@@ -119,19 +119,19 @@ impl Network {
             .extend(top.map(|top| weighted_sum(last, top).map(|sum| root * sum)));
     }
 
-    /// Calls `add` for every layer with where its weights start, what its units change by (`slopes` times how f depends on
-    /// them) and what they read; `pass` is that of the samples.
+    /// Calls `add` for every layer with the place of its weights, the derivatives of its units (times `slopes`), its inputs
+    /// and their number; `pass` is that of the samples.
     fn backward(
         &self,
         weights: &[f64],
-        x: &[Lanes],
-        slopes: &[Lanes],
+        x: &[Eight],
+        slopes: &[Eight],
         pass: &mut Pass,
-        mut add: impl FnMut(usize, &[Lanes], &[Lanes], usize),
+        mut add: impl FnMut(usize, &[Eight], &[Eight], usize),
     ) {
         let width = self.width;
         let root = (width as f64).sqrt();
-        let slopes: Vec<Lanes> = slopes.iter().map(|s| s.map(|s| root * s)).collect();
+        let slopes: Vec<Eight> = slopes.iter().map(|s| s.map(|s| root * s)).collect();
         let (from, _) = self.layer(self.depth - 1);
         add(from, &pass.activations[self.depth - 2], &slopes, 1);
         let last = self.weights_of(weights, self.depth - 1);
@@ -162,12 +162,12 @@ impl Network {
     }
 
     /// f(x; w) of eight samples, and its gradients with respect to w.
-    pub fn gradients(&self, weights: &[f64], x: &[Lanes]) -> (Lanes, Vec<Lanes>) {
+    pub fn gradients(&self, weights: &[f64], x: &[Eight]) -> (Eight, Vec<Eight>) {
         let mut pass = Pass::new(self);
         self.forward(weights, x, &mut pass);
         let values = pass.values[0];
-        let mut gradients = vec![[0.0; LANES]; self.weights()];
-        let one = [[1.0; LANES]];
+        let mut gradients = vec![[0.0; EIGHT]; self.weights()];
+        let one = [[1.0; EIGHT]];
         self.backward(weights, x, &one, &mut pass, |from, units, below, _| {
             let products = below.iter().flat_map(|x| units.iter().map(move |u| (u, x)));
             for (gradient, (unit, x)) in gradients[from..].iter_mut().zip(products) {
@@ -178,38 +178,38 @@ impl Network {
     }
 
     /// f(x; w) of eight samples.
-    pub fn values(&self, weights: &[f64], x: &[Lanes]) -> Lanes {
+    pub fn values(&self, weights: &[f64], x: &[Eight]) -> Eight {
         let mut pass = Pass::new(self);
         self.forward(weights, x, &mut pass);
         pass.values[0]
     }
 
     /// The mean of (f(x_n) - y_n)^2 / 2 over the samples plus ridge/2 |w - start|^2, and its gradient.
-    pub fn loss(&self, weights: &[f64], samples: &Samples, ridge: f64) -> (f64, Vec<f64>) {
+    pub fn loss(&self, weights: &[f64], inputs: &DistinctInputs, ridge: f64) -> (f64, Vec<f64>) {
         let mut pass = Pass::new(self);
         let away = || weights.iter().zip(&self.start).map(|(w, start)| w - start);
         let mut loss = 0.5 * ridge * away().map(|away| away * away).sum::<f64>();
-        let mut sums = vec![[0.0; LANES]; self.weights()];
-        for batch in samples.batches(BLOCKS) {
-            self.forward(weights, batch.x, &mut pass);
-            let labels = batch.labels.iter().zip(batch.counts);
-            let slopes: Vec<Lanes> = std::mem::take(&mut pass.values)
+        let mut sums = vec![[0.0; EIGHT]; self.weights()];
+        for (x, labels, counts) in inputs.batches(BLOCKS) {
+            self.forward(weights, x, &mut pass);
+            let labels = labels.iter().zip(counts);
+            let slopes: Vec<Eight> = std::mem::take(&mut pass.values)
                 .iter()
                 .zip(labels)
                 .map(|(values, (labels, counts))| {
                     std::array::from_fn(|lane| {
-                        let share = counts[lane] / samples.total;
+                        let share = counts[lane] / inputs.total;
                         let residual = values[lane] - labels[lane];
                         loss += 0.5 * share * residual * residual;
                         share * residual
                     })
                 })
                 .collect();
-            let add = |from: usize, units: &[Lanes], below: &[Lanes], inputs: usize| {
-                let sums = &mut sums[from..from + self.width * inputs];
-                add_outer_products(units, self.width, below, inputs, sums);
+            let add = |from: usize, units: &[Eight], below: &[Eight], count: usize| {
+                let sums = &mut sums[from..from + self.width * count];
+                add_outer_products(units, self.width, below, count, sums);
             };
-            self.backward(weights, batch.x, &slopes, &mut pass, add);
+            self.backward(weights, x, &slopes, &mut pass, add);
         }
         let gradient = sums
             .iter()
@@ -219,16 +219,16 @@ impl Network {
     }
 }
 
-/// Scratch space of samples on their way through a network, eight to a block.
+/// Scratch space of a pass through the network, in blocks of eight.
 #[derive(Debug)]
 struct Pass {
     /// By inner layer.
-    activations: Vec<Vec<Lanes>>,
+    activations: Vec<Vec<Eight>>,
     /// f.
-    values: Vec<Lanes>,
-    /// How the sum changes with the activations of the layer at hand, and of the one below it.
-    change: Vec<Lanes>,
-    below: Vec<Lanes>,
+    values: Vec<Eight>,
+    /// Derivatives with respect to the activations of the current layer, and of the one below.
+    change: Vec<Eight>,
+    below: Vec<Eight>,
 }
 
 impl Pass {
@@ -245,7 +245,7 @@ impl Pass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::samples::side_by_side;
+    use crate::oracle::inputs::block_of;
     use rand::SeedableRng;
 
     fn network(depth: usize) -> (Network, Vec<f64>) {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn value(network: &Network, weights: &[f64], x: [f64; 3]) -> f64 {
-        network.values(weights, &side_by_side(&[x.to_vec()]))[0]
+        network.values(weights, &block_of(&[x.to_vec()]))[0]
     }
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
         for depth in [2, 3, 4] {
             let (network, weights) = network(depth);
             let samples = [[0.3, -0.4, 0.5], [0.1, 0.9, -0.2], [0.7, 0.7, 0.1]];
-            let lanes = side_by_side(&samples.map(|x| x.to_vec()));
+            let lanes = block_of(&samples.map(|x| x.to_vec()));
             let (values, gradients) = network.gradients(&weights, &lanes);
             for (lane, x) in samples.into_iter().enumerate() {
                 assert_eq!(values[lane], value(&network, &weights, x));
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn the_loss_and_its_gradient_agree_with_the_definition_and_finite_differences() {
         let (network, weights) = network(3);
-        let mut samples = Samples::new(3);
+        let mut samples = DistinctInputs::new(3);
         let (mut plain, mut constant) = (0.0, 0.0);
         let count = 90;
         let x = |n: usize| [0, 1, 2].map(|i| ((i + 2 * (n % 37)) as f64 * 0.37).sin());

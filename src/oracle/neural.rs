@@ -7,22 +7,21 @@
 //! x        (phi_i / max |phi_i|, 1) scaled to norm 1
 //! ```
 //!
-//! m is the width. The gradient of an observation enters Z at the weights in force when it was taken in. The theory's
-//! gamma needs constants that nobody knows: gamma is a practical radius. Steps are Nesterov's, restarted where they
-//! point uphill; the constant in x keeps apart phi that differ in length only. Nearly all the time goes into the gradient
-//! steps: `steps` passes over the distinct inputs, back and forth, at every fit.
-
-use std::ops::Range;
+//! m is the width. The gradient of an observation enters Z at the weights of the fit before it. The theory's gamma needs
+//! unknown constants: gamma is a practical radius. Steps are Nesterov's, restarted if they point uphill; the constant in x
+//! distinguishes phi that differ in length only. Nearly all the time goes into the gradient steps: `steps` passes over the
+//! distinct inputs, forward and backward, at every fit.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::rngs::ChaCha8Rng;
 
-use super::lanes::{LANES, Lanes, solve_lower};
+use super::bulk::fill_unknown;
+use super::config::{Build, Parameters, Profile};
+use super::eights::{EIGHT, Eight, solve_lower};
+use super::fit_log::FitLog;
+use super::inputs::{DistinctInputs, block_of};
 use super::network::Network;
-use super::replay::{Fits, replay};
-use super::samples::{Samples, side_by_side};
-use super::{Bounds, Diagnosis, LabeledData, Oracle};
-use crate::dp::ContextSample;
+use super::{Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
 use crate::error::Invalid;
 use crate::task::{Context, Task};
 
@@ -41,7 +40,7 @@ pub struct NeuralParameters {
     pub steps: usize,
     /// Length of a step, as a share of the longest that is safe at the start.
     pub step_size: f64,
-    /// Whether Z is kept whole or as its diagonal.
+    /// Whether Z is stored in full or as its diagonal.
     pub full: bool,
     /// Multiplies the radius.
     pub radius_scale: f64,
@@ -62,7 +61,51 @@ impl Default for NeuralParameters {
     }
 }
 
-/// Z, whole or as its diagonal.
+/// The largest number of weights with a full Z: 32 MiB.
+const FULL_LIMIT: usize = 2048;
+
+impl Parameters for NeuralParameters {
+    fn profile(&self) -> Profile {
+        Profile {
+            kind: "neural",
+            bounds: "paper",
+            numbers: vec![
+                ("lambda", Some(self.lambda), 0.0),
+                ("gamma", Some(self.gamma), 0.0),
+                ("step_size", Some(self.step_size), 0.0),
+                ("radius_scale", Some(self.radius_scale), 0.0),
+            ],
+            ..Profile::default()
+        }
+    }
+
+    fn check(&self, field: &str, task: &Task) -> Result<(), Invalid> {
+        if self.step_size > 100.0 {
+            let field = format!("{field}.step_size");
+            return Err(Invalid::new(field, self.step_size, "at most 100"));
+        }
+        if self.width == 0 || self.width % 2 == 1 {
+            let accepted = "an even number from 2, because units come in pairs";
+            return Err(Invalid::new(format!("{field}.width"), self.width, accepted));
+        }
+        let inputs = task.phi_dimension() + 1;
+        let weights = self.width * (inputs + (self.depth - 2) * self.width + 1);
+        if self.full && weights > FULL_LIMIT {
+            return Err(Invalid::new(
+                format!("{field}.full"),
+                format!("true with {weights} weights"),
+                format!("false (a diagonal Z), or a network of at most {FULL_LIMIT} weights"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
+        Ok(Box::new(Neural::new(request.task, *self, request.start)))
+    }
+}
+
+/// Z, full or as its diagonal.
 #[derive(Debug, Clone)]
 enum Precision {
     Full {
@@ -86,7 +129,7 @@ impl Precision {
     }
 
     /// Z += g g' / m for a column of gradients.
-    fn add(&mut self, gradients: &[Lanes], lane: usize, m: f64) {
+    fn add(&mut self, gradients: &[Eight], lane: usize, m: f64) {
         match self {
             Self::Full { factor, .. } => {
                 let g = DVector::from_iterator(gradients.len(), gradients.iter().map(|g| g[lane]));
@@ -100,7 +143,7 @@ impl Precision {
         }
     }
 
-    /// To be called once all is added.
+    /// To be called after additions.
     fn update_rows(&mut self) {
         if let Self::Full { factor, rows } = self {
             let l = factor.l_dirty();
@@ -111,20 +154,20 @@ impl Precision {
     }
 
     /// g' Z^-1 g of eight gradients.
-    fn norms_squared(&self, g: &mut [Lanes]) -> Lanes {
-        let mut sums = [0.0; LANES];
+    fn norms_squared(&self, g: &mut [Eight]) -> Eight {
+        let mut sums = [0.0; EIGHT];
         match self {
             Self::Full { rows, .. } => {
                 solve_lower(rows, g);
                 for g in g {
-                    for lane in 0..LANES {
+                    for lane in 0..EIGHT {
                         sums[lane] += g[lane] * g[lane];
                     }
                 }
             }
             Self::Diagonal(z) => {
                 for (g, z) in g.iter().zip(z) {
-                    for lane in 0..LANES {
+                    for lane in 0..EIGHT {
                         sums[lane] += g[lane] * g[lane] / z;
                     }
                 }
@@ -134,7 +177,7 @@ impl Precision {
     }
 }
 
-/// The trained network and the data it has taken in.
+/// The trained network and its data.
 #[derive(Debug, Clone)]
 pub struct Neural {
     parameters: NeuralParameters,
@@ -144,11 +187,11 @@ pub struct Neural {
     network: Network,
     weights: Vec<f64>,
     precision: Precision,
-    samples: Samples,
+    inputs: DistinctInputs,
     observations: usize,
     /// The largest |g|^2 of the data at the start, which bounds the curvature there.
     curvature: f64,
-    fits: Fits,
+    fits: FitLog,
 }
 
 impl Neural {
@@ -166,14 +209,14 @@ impl Neural {
         Self {
             parameters,
             action_values: task.application().action_values().to_vec(),
-            samples: Samples::new(scale.len() + 1),
+            inputs: DistinctInputs::new(scale.len() + 1),
             scale,
             weights: network.start().to_vec(),
             network,
             precision,
             observations: 0,
             curvature: 0.0,
-            fits: Fits::default(),
+            fits: FitLog::default(),
         }
     }
 
@@ -187,10 +230,10 @@ impl Neural {
         x
     }
 
-    /// Gradient steps from w_0 on all data; begun anew with half the length where they do not lower the loss.
+    /// Gradient steps from w_0 on all data; repeated with half the length if they do not lower the loss.
     fn train(&self) -> Vec<f64> {
-        let ridge = self.network.width() as f64 * self.parameters.lambda / self.samples.total;
-        let loss_of = |weights: &[f64]| self.network.loss(weights, &self.samples, ridge).0;
+        let ridge = self.network.width() as f64 * self.parameters.lambda / self.inputs.total;
+        let loss_of = |weights: &[f64]| self.network.loss(weights, &self.inputs, ridge).0;
         let start = self.network.start();
         let loss_at_start = loss_of(start);
         let mut length = self.parameters.step_size / (self.curvature + ridge);
@@ -209,7 +252,7 @@ impl Neural {
         let mut ahead = weights.clone();
         let mut moves = 0.0;
         for _ in 0..self.parameters.steps {
-            let (_, gradient) = self.network.loss(&ahead, &self.samples, ridge);
+            let (_, gradient) = self.network.loss(&ahead, &self.inputs, ridge);
             let uphill: f64 = (0..weights.len())
                 .map(|i| gradient[i] * (ahead[i] - length * gradient[i] - weights[i]))
                 .sum();
@@ -224,26 +267,25 @@ impl Neural {
         weights
     }
 
-    /// Calls `see` with the number of every pair (contexts one after another, their actions together), f and the norm of
-    /// its gradient.
+    /// Calls `see` with the number of every pair (the actions of a context together), f and the norm of its gradient.
     fn for_each_pair<'c>(
         &self,
         contexts: impl Iterator<Item = &'c [f64]>,
+        action_values: &[f64],
         mut see: impl FnMut(usize, f64, f64),
     ) {
         let m = self.network.width() as f64;
         let pair = |features: &'c [f64]| {
-            let values = self.action_values.iter();
+            let values = action_values.iter();
             values.map(move |value| self.input(features, *value))
         };
         let mut pairs = contexts.flat_map(pair);
-        for first in (0..).step_by(LANES) {
-            let eight: Vec<Vec<f64>> = pairs.by_ref().take(LANES).collect();
+        for first in (0..).step_by(EIGHT) {
+            let eight: Vec<Vec<f64>> = pairs.by_ref().take(EIGHT).collect();
             if eight.is_empty() {
                 return;
             }
-            let (values, mut gradients) =
-                self.network.gradients(&self.weights, &side_by_side(&eight));
+            let (values, mut gradients) = self.network.gradients(&self.weights, &block_of(&eight));
             let norms = self.precision.norms_squared(&mut gradients);
             for lane in 0..eight.len() {
                 see(first + lane, values[lane], (norms[lane] / m).sqrt());
@@ -269,16 +311,16 @@ impl Oracle for Neural {
                 (x, observation.converted)
             })
             .collect();
-        for eight in new.chunks(LANES) {
+        for eight in new.chunks(EIGHT) {
             let inputs: Vec<Vec<f64>> = eight.iter().map(|(x, _)| x.clone()).collect();
-            let lanes = side_by_side(&inputs);
+            let lanes = block_of(&inputs);
             let (_, at_start) = self.network.gradients(self.network.start(), &lanes);
             let (_, gradients) = self.network.gradients(&self.weights, &lanes);
             for (lane, (x, converted)) in eight.iter().enumerate() {
                 let norm = at_start.iter().map(|g| g[lane] * g[lane]).sum::<f64>();
                 self.curvature = self.curvature.max(norm);
                 self.precision.add(&gradients, lane, m);
-                self.samples.push(x, f64::from(u8::from(*converted)));
+                self.inputs.push(x, f64::from(u8::from(*converted)));
             }
         }
         self.observations = data.len();
@@ -288,41 +330,14 @@ impl Oracle for Neural {
         }
     }
 
-    fn save(&self) -> Vec<f64> {
-        self.fits.saved()
-    }
-
-    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
-        replay(self, data, delta, saved)
-    }
-
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
         if self.observations == 0 {
             return out.fill(Bounds::UNKNOWN);
         }
         let radius = self.radius();
-        self.for_each_pair(std::iter::once(context.features), |pair, center, norm| {
-            out[pair] = Bounds::around(center, radius * norm);
-        });
-    }
-
-    fn bulk_bounds(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        if self.observations == 0 {
-            ucb.fill(Bounds::UNKNOWN.ucb);
-            return lcb.fill(Bounds::UNKNOWN.lcb);
-        }
-        let radius = self.radius();
-        let features = sample.features_of(entries);
-        let contexts = features.chunks_exact(self.scale.len() - 1);
-        self.for_each_pair(contexts, |pair, center, norm| {
-            let bounds = Bounds::around(center, radius * norm);
-            (ucb[pair], lcb[pair]) = (bounds.ucb, bounds.lcb);
+        let context = std::iter::once(context.features);
+        self.for_each_pair(context, &self.action_values, |i, center, norm| {
+            out[i] = Bounds::around(center, radius * norm);
         });
     }
 
@@ -330,20 +345,52 @@ impl Oracle for Neural {
         if self.observations == 0 {
             return out.fill(0.5);
         }
-        let pairs = out.chunks_mut(LANES).zip(self.action_values.chunks(LANES));
+        let pairs = out.chunks_mut(EIGHT).zip(self.action_values.chunks(EIGHT));
         for (out, values) in pairs {
             let inputs: Vec<Vec<f64>> = values
                 .iter()
                 .map(|value| self.input(context.features, *value))
                 .collect();
-            let values = self.network.values(&self.weights, &side_by_side(&inputs));
+            let values = self.network.values(&self.weights, &block_of(&inputs));
             for (estimate, value) in out.iter_mut().zip(values) {
                 *estimate = value.clamp(0.0, 1.0);
             }
         }
     }
 
+    fn bulk(&self) -> Option<&dyn BulkBounds> {
+        Some(self)
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.fits.save()
+    }
+
+    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
+        for fit in FitLog::read(saved, data.len(), 0)? {
+            self.fit(&data.first(fit.observations), delta);
+        }
+        Ok(())
+    }
+
     fn diagnosis(&self) -> Diagnosis {
         Diagnosis::of(self.observations)
+    }
+}
+
+impl BulkBounds for Neural {
+    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
+        if self.observations == 0 {
+            return fill_unknown(ucb, lcb);
+        }
+        let radius = self.radius();
+        let features = pairs.sample.features_of(pairs.entries.clone());
+        let contexts = features.chunks_exact(self.scale.len() - 1);
+        let values = &self.action_values[pairs.actions.clone()];
+        self.for_each_pair(contexts, values, |i, center, norm| {
+            let bounds = Bounds::around(center, radius * norm);
+            let place = pairs.place(i / values.len(), i % values.len());
+            (ucb[place], lcb[place]) = (bounds.ucb, bounds.lcb);
+        });
     }
 }

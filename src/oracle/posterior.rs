@@ -6,77 +6,92 @@
 //! ```
 //!
 //! With K + lambda I = L L', both follow from the column z = L^-1 k(phi): mean = z . (L^-1 y) and
-//! deviation^2 = 1 - |z|^2. An observation adds a row to L and an entry to every column, so columns of contexts that
-//! will be asked for again are kept and only grow.
+//! deviation^2 = 1 - |z|^2. An observation adds a row to L and an entry to every column, so columns of watched contexts
+//! are kept and only grow.
 //!
-//! Observations of the same pair (context, action) are merged: n of them say as much as one of their mean label with noise
-//! lambda / n, which is exact. Those of one fit are merged as they come; rows of earlier fits once there are half as many more
-//! as distinct pairs, when L and the columns are made anew. On finite contexts the cost of an observation so stops growing.
+//! Observations of the same pair (context, action) are merged: n of them are equivalent to one with their mean label and
+//! noise lambda / n. Those of one fit are merged at once; rows of earlier fits when they exceed the distinct pairs by half,
+//! which rebuilds L and the columns. On finite contexts the cost of an observation then stops growing.
 
 use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::lanes::LANES;
-use super::panel::{Factor, Panel};
-use super::replay::Fits;
+use super::eights::EIGHT;
+use super::fit_log::FitLog;
+use super::posterior_columns::{ColumnGroup, Factor};
 use super::{Bounds, LabeledData};
 use crate::error::Invalid;
-use crate::task::{Kernel, Task};
+use crate::task::{Kernel, Support, Task};
 
-/// Data taken in, and columns kept.
+/// The data and the kept columns.
 #[derive(Debug, Clone)]
 pub(super) struct Posterior {
     kernel: Kernel,
     lambda: f64,
     action_values: Vec<f64>,
-    /// Observations taken in.
+    /// Number of observations.
     observations: usize,
-    /// Distinct pairs, by the bits of phi.
-    pair_of: HashMap<Vec<u64>, usize>,
+    /// phi of the distinct pairs.
+    pairs: Support,
     /// Observations of every distinct pair.
-    totals: Vec<Labels>,
+    totals: Vec<PairLabels>,
     /// The last row of every distinct pair.
     last_row: Vec<Option<usize>>,
     factor: Factor,
     /// ln det(I + K / lambda).
     log_determinant: f64,
-    /// Columns kept, one per action of each context that is watched, next to each other.
-    kept: Vec<Panel>,
-    /// The first column of a context, by the bits of its features.
-    first_of: HashMap<Vec<u64>, usize>,
-    /// Fits since L was last made anew.
-    fits: Fits,
+    /// Columns of the watched contexts, one per action, next to each other.
+    kept: Vec<ColumnGroup>,
+    /// The watched contexts.
+    watched: Support,
+    /// Fits since L was last rebuilt.
+    fits: FitLog,
 }
 
 /// Observations of one pair.
-#[derive(Debug, Clone)]
-struct Labels {
+#[derive(Debug, Clone, Copy)]
+struct PairLabels {
     pair: usize,
-    phi: Vec<f64>,
     count: f64,
     converted: f64,
 }
 
-/// Panels brought up to date by one task.
-const PANELS: usize = 4;
+/// Groups of columns updated by one task.
+const GROUPS: usize = 4;
+
+/// About the bytes of a posterior, with so many contexts watched.
+pub(super) fn bytes(task: &Task, observations: usize, watched: usize) -> usize {
+    // Repeated pairs are merged.
+    let (contexts, rows) = match task.is_finite() {
+        true => {
+            let support = task.support().len();
+            let rows = 2 * support * task.actions();
+            (watched.min(support), observations.min(rows))
+        }
+        false => (watched, observations),
+    };
+    let columns = contexts.saturating_mul(task.actions());
+    let row = (rows / 2).saturating_add(columns);
+    row.saturating_mul(8).saturating_mul(rows)
+}
 
 impl Posterior {
-    /// No data yet. `kernel` is made for phi of the task; `lambda` is positive.
+    /// Without data. `kernel` is made for phi of the task; `lambda` is positive.
     pub fn new(task: &Task, kernel: Kernel, lambda: f64) -> Self {
         Self {
             kernel,
             lambda,
             action_values: task.application().action_values().to_vec(),
             observations: 0,
-            pair_of: HashMap::new(),
+            pairs: Support::new(task.phi_dimension()),
             totals: Vec::new(),
             last_row: Vec::new(),
             factor: Factor::default(),
             log_determinant: 0.0,
             kept: Vec::new(),
-            first_of: HashMap::new(),
-            fits: Fits::default(),
+            watched: Support::new(task.dimension()),
+            fits: FitLog::default(),
         }
     }
 
@@ -95,15 +110,15 @@ impl Posterior {
         0.5 * self.log_determinant
     }
 
-    /// Takes in the observations that are new, then brings the columns kept up to date.
-    pub fn take_in(&mut self, data: &LabeledData) {
+    /// Appends the new observations and updates the kept columns.
+    pub fn append(&mut self, data: &LabeledData) {
         let new = self.merged(data);
         let room = 3 * self.totals.len() / 2;
         if self.factor.len() > 0 && self.factor.len() + new.len() > room {
             self.factor = Factor::default();
             self.log_determinant = 0.0;
             self.last_row.fill(None);
-            self.kept.iter_mut().for_each(Panel::reset);
+            self.kept.iter_mut().for_each(ColumnGroup::reset);
             self.fits.clear();
             let totals = std::mem::take(&mut self.totals);
             self.append_rows(&totals);
@@ -111,41 +126,35 @@ impl Posterior {
         } else {
             self.append_rows(&new);
         }
-        self.fits.push(self.observations, self.first_of.len());
+        self.fits.push(self.observations, self.watched.len());
         let (factor, kernel) = (&self.factor, &self.kernel);
-        self.kept.par_chunks_mut(PANELS).for_each(|panels| {
-            panels
+        self.kept.par_chunks_mut(GROUPS).for_each(|groups| {
+            groups
                 .iter_mut()
-                .for_each(|panel| panel.extend(factor, kernel));
+                .for_each(|group| group.extend(factor, kernel));
         });
     }
 
-    /// The observations that are new, pair by pair in the order of their first; they are counted among the totals.
-    fn merged(&mut self, data: &LabeledData) -> Vec<Labels> {
-        let mut new: Vec<Labels> = Vec::new();
+    /// The new observations, merged by pair in order of appearance; adds them to the totals.
+    fn merged(&mut self, data: &LabeledData) -> Vec<PairLabels> {
+        let mut new: Vec<PairLabels> = Vec::new();
         let mut place_of: HashMap<usize, usize> = HashMap::new();
         for observation in data.since(self.observations) {
             let value = self.action_values[observation.action - 1];
             let phi = [observation.features, &[value]].concat();
-            let next = self.totals.len();
-            let pair = *self.pair_of.entry(bits(&phi)).or_insert(next);
-            let empty = || Labels {
+            let pair = self.pairs.insert(&phi) as usize;
+            let none = PairLabels {
                 pair,
-                phi,
                 count: 0.0,
                 converted: 0.0,
             };
-            if pair == next {
-                self.totals.push(empty());
+            if pair == self.totals.len() {
+                self.totals.push(none);
                 self.last_row.push(None);
             }
             let place = *place_of.entry(pair).or_insert(new.len());
             if place == new.len() {
-                new.push(Labels {
-                    count: 0.0,
-                    converted: 0.0,
-                    ..self.totals[pair].clone()
-                });
+                new.push(none);
             }
             for labels in [&mut self.totals[pair], &mut new[place]] {
                 labels.count += 1.0;
@@ -156,52 +165,49 @@ impl Posterior {
         new
     }
 
-    /// Appends a row to L for each of these.
-    fn append_rows(&mut self, all: &[Labels]) {
-        for eight in all.chunks(LANES) {
-            let (kept, other): (Vec<usize>, Vec<usize>) =
-                (0..eight.len()).partition(|i| self.column(&eight[*i].phi).is_some());
-            let mut from_kept = Panel::new(self.kernel.dimension());
-            for i in &kept {
-                if let Some(column) = self.column(&eight[*i].phi) {
-                    from_kept.push_lane(&self.kept[column / LANES], column % LANES);
-                }
+    /// Appends a row to L for each pair.
+    fn append_rows(&mut self, all: &[PairLabels]) {
+        for eight in all.chunks(EIGHT) {
+            let phi = |labels: &PairLabels| self.pairs.features(labels.pair as u32);
+            let (kept, other): (Vec<PairLabels>, Vec<PairLabels>) =
+                eight.iter().partition(|l| self.column(phi(l)).is_some());
+            let mut from_kept = ColumnGroup::new(self.kernel.dimension());
+            for column in kept.iter().filter_map(|l| self.column(phi(l))) {
+                from_kept.push_column(&self.kept[column / EIGHT], column % EIGHT);
             }
-            let anew = self.columns(other.iter().map(|i| eight[*i].phi.as_slice()));
-            for (panel, members) in [(from_kept, kept), (anew, other)] {
-                let mut panel = panel;
-                for (lane, i) in members.into_iter().enumerate() {
-                    let labels = &eight[i];
-                    panel.extend(&self.factor, &self.kernel);
+            let new = self.columns(other.iter().map(phi));
+            for (mut group, members) in [(from_kept, kept), (new, other)] {
+                for (lane, labels) in members.into_iter().enumerate() {
+                    group.extend(&self.factor, &self.kernel);
                     let noise = self.lambda / labels.count;
                     let label = labels.converted / labels.count;
                     let repeats = self.last_row[labels.pair].replace(self.factor.len());
-                    let unexplained = self.factor.append(&panel, lane, label, noise, repeats);
+                    let unexplained = self.factor.append(&group, lane, label, noise, repeats);
                     self.log_determinant += (unexplained / noise).ln();
                 }
             }
         }
     }
 
-    /// The number of a column that is kept.
+    /// The number of a kept column.
     fn column(&self, phi: &[f64]) -> Option<usize> {
         let (value, features) = phi.split_last()?;
-        let first = self.first_of.get(&bits(features))?;
+        let context = self.watched.find(features)? as usize;
         let action = self.action_values.iter().position(|a| a == value)?;
-        Some(first + action)
+        Some(context * self.action_values.len() + action)
     }
 
-    /// The columns of up to eight pairs, made anew.
-    fn columns<'p>(&self, pairs: impl Iterator<Item = &'p [f64]>) -> Panel {
-        let mut panel = Panel::new(self.kernel.dimension());
-        pairs.for_each(|phi| panel.push(phi));
-        panel.extend(&self.factor, &self.kernel);
-        panel
+    /// New columns of up to eight pairs.
+    fn columns<'p>(&self, pairs: impl Iterator<Item = &'p [f64]>) -> ColumnGroup {
+        let mut group = ColumnGroup::new(self.kernel.dimension());
+        pairs.for_each(|phi| group.push(phi));
+        group.extend(&self.factor, &self.kernel);
+        group
     }
 
-    /// The columns of all actions of a context, made anew.
-    fn columns_of(&self, features: &[f64]) -> Vec<Panel> {
-        let eights = self.action_values.chunks(LANES);
+    /// New columns of all actions of a context.
+    fn columns_of(&self, features: &[f64]) -> Vec<ColumnGroup> {
+        let eights = self.action_values.chunks(EIGHT);
         let phi = |value: &f64| [features, &[*value]].concat();
         eights
             .map(|values| {
@@ -213,58 +219,45 @@ impl Posterior {
 
     /// Keeps the columns of a context from now on.
     pub fn watch(&mut self, features: &[f64]) {
-        let kept = self
-            .kept
-            .last()
-            .map_or(0, |last| (self.kept.len() - 1) * LANES + last.pairs());
-        if *self.first_of.entry(bits(features)).or_insert(kept) != kept {
+        if self.watched.find(features).is_some() {
             return;
         }
-        for panel in self.columns_of(features) {
-            for lane in 0..panel.pairs() {
-                if self.kept.last().is_none_or(Panel::is_full) {
-                    self.kept.push(Panel::new(self.kernel.dimension()));
+        self.watched.insert(features);
+        for group in self.columns_of(features) {
+            for lane in 0..group.pairs() {
+                if self.kept.last().is_none_or(ColumnGroup::is_full) {
+                    self.kept.push(ColumnGroup::new(self.kernel.dimension()));
                 }
                 if let Some(last) = self.kept.last_mut() {
-                    last.push_lane(&panel, lane);
+                    last.push_column(&group, lane);
                 }
             }
         }
     }
 
     /// For [`super::Oracle::save`].
-    pub fn saved(&self) -> Vec<f64> {
-        self.fits.saved()
+    pub fn save(&self) -> Vec<f64> {
+        self.fits.save()
     }
 
-    /// Takes in data as [`Posterior::saved`] says it came, between the contexts that were watched: all of them are by now.
-    /// Where L was made anew, all data before it count as one fit.
+    /// Repeats the saved fits, and in between the watching of contexts, all of which are already watched. If L was rebuilt,
+    /// all data before that count as one fit.
     pub fn restore(&mut self, data: &LabeledData, saved: &[f64]) -> Result<(), Invalid> {
-        let watched = self.watched();
-        let fits = Fits::of_saved(saved, data.len(), watched.len())?;
+        let fits = FitLog::read(saved, data.len(), self.watched.len())?;
+        let all = std::mem::replace(&mut self.watched, Support::new(self.kernel.dimension() - 1));
         self.kept.clear();
-        self.first_of.clear();
         for fit in fits {
-            let before = self.first_of.len()..fit.watched;
-            watched[before]
-                .iter()
-                .for_each(|context| self.watch(context));
-            self.take_in(&data.first(fit.observations));
+            self.watch_up_to(fit.watched, &all);
+            self.append(&data.first(fit.observations));
         }
-        let rest = self.first_of.len()..;
-        watched[rest].iter().for_each(|context| self.watch(context));
+        self.watch_up_to(all.len(), &all);
         Ok(())
     }
 
-    /// The features of the contexts whose columns are kept, in the order in which they came.
-    fn watched(&self) -> Vec<Vec<f64>> {
-        let actions = self.action_values.len();
-        let first_columns = (0..self.first_of.len()).map(|context| context * actions);
-        let features = |column: usize| {
-            let phi = self.kept[column / LANES].phi(column % LANES);
-            phi[..phi.len() - 1].to_vec()
-        };
-        first_columns.map(features).collect()
+    fn watch_up_to(&mut self, count: usize, all: &Support) {
+        for context in self.watched.len()..count {
+            self.watch(all.features(context as u32));
+        }
     }
 
     /// mean +- `radius` * deviation of all actions in one context; unknown without data.
@@ -296,21 +289,17 @@ impl Posterior {
 
     fn for_each_action(&self, features: &[f64], mut see: impl FnMut(usize, (f64, f64))) {
         let actions = 0..self.action_values.len();
-        match self.first_of.get(&bits(features)) {
-            Some(&first) => actions.for_each(|action| {
-                let column = first + action;
-                see(action, self.kept[column / LANES].moments(column % LANES));
+        match self.watched.find(features) {
+            Some(context) => actions.for_each(|action| {
+                let column = context as usize * self.action_values.len() + action;
+                see(action, self.kept[column / EIGHT].moments(column % EIGHT));
             }),
             None => {
-                let panels = self.columns_of(features);
-                actions.for_each(|a| see(a, panels[a / LANES].moments(a % LANES)));
+                let groups = self.columns_of(features);
+                actions.for_each(|a| see(a, groups[a / EIGHT].moments(a % EIGHT)));
             }
         }
     }
-}
-
-fn bits(features: &[f64]) -> Vec<u64> {
-    features.iter().map(|x| x.to_bits()).collect()
 }
 
 #[cfg(test)]
@@ -339,7 +328,7 @@ mod tests {
             };
             data.push(&context, 1 + (n / 20) % 2, n % 3 == 0);
             if n % 10 == 9 {
-                posterior.take_in(&data);
+                posterior.append(&data);
                 assert!(
                     posterior.factor.len() <= 60,
                     "{n}: {}",

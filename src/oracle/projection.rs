@@ -13,16 +13,16 @@
 //! ```
 //!
 //! Each iteration minimises the quadratic model of G over the ball, exactly (a trust-region problem, through the
-//! eigenvectors of the Hessian), and searches along the way there; the ball is convex, so the way is feasible. Where the
-//! Hessian is not positive definite 2 W stands in for it. G is not convex: the descent starts from the better of two
-//! points that are close to the minimum in practice.
+//! eigenvectors of the Hessian), and searches along the line to its minimum, which stays in the convex ball. 2 W replaces a
+//! Hessian that is not positive definite. G is not convex: the descent starts from the better of two points that are close
+//! to the minimum in practice.
 
 use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
 use super::design::Design;
 use super::newton::{of_probabilities, probabilities, psi_and_jacobian};
 
-/// Newton's way is the last one when it is shorter than this: the error left is about its square.
+/// A Newton step shorter than this is the last one: the remaining error is about its square.
 const LAST_STEP: f64 = 1e-6;
 
 /// A bound on iterations; fewer than ten are usual.
@@ -79,17 +79,17 @@ pub(super) fn project(design: &Design, lambda: f64, estimate: &DVector<f64>) -> 
     };
     for _ in 0..ITERATIONS {
         let (gradient, hessian) = derivatives(design, &point);
-        let way = newton_way(&point, &gradient, hessian);
-        let slope = gradient.dot(&way);
+        let step = newton_step(&point, &gradient, hessian);
+        let slope = gradient.dot(&step);
         if slope.is_nan() || slope >= 0.0 {
             break;
         }
-        if way.norm() < LAST_STEP {
-            return &point.mu + way;
+        if step.norm() < LAST_STEP {
+            return &point.mu + step;
         }
         let mut length = 1.0;
         let next = loop {
-            let next = evaluate(&point.mu + length * &way);
+            let next = evaluate(&point.mu + length * &step);
             if next.value <= point.value + 1e-4 * length * slope {
                 break Some(next);
             }
@@ -107,7 +107,7 @@ pub(super) fn project(design: &Design, lambda: f64, estimate: &DVector<f64>) -> 
 }
 
 /// From a point to the minimum over the ball of the quadratic model there.
-fn newton_way(point: &Point, gradient: &DVector<f64>, hessian: DMatrix<f64>) -> DVector<f64> {
+fn newton_step(point: &Point, gradient: &DVector<f64>, hessian: DMatrix<f64>) -> DVector<f64> {
     let convex = Cholesky::new(hessian.clone()).is_some();
     let half = if convex {
         0.5 * hessian

@@ -1,221 +1,180 @@
-//! What the regressions share, `glm` and `logistic` and their mixtures: once fitted, all they say comes from an ellipsoid.
+//! Regressions on phi = (theta, action value): `glm`, `logistic` and their mixtures. Each fits an ellipsoid, from which all
+//! bounds follow.
 
 use std::fmt::Debug;
-use std::ops::Range;
 
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
+use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
+use rand_distr::StandardNormal;
 
+use super::bulk::fill_unknown;
+use super::config::Parameters;
 use super::design::Design;
-use super::drawn::DrawnParameter;
 use super::ellipsoid::Ellipsoid;
-use super::newton::{self, Fit};
-use super::{BoundFacts, Bounds, Diagnosis, LabeledData, Oracle};
-use crate::dp::{BoundParameters, ContextSample};
+use super::factor::{cholesky, lower_inverse};
+use super::newton::{self, Estimate, psi_and_jacobian};
+use super::{
+    BoundFacts, Bounds, BulkBounds, Diagnosis, FittedNorm, LabeledData, Oracle, Pairs, wrong_state,
+};
+use crate::dp::{BoundParameters, Link};
 use crate::error::Invalid;
 use crate::task::{Context, Task};
 
-/// What a regression has taken in, and what it made of it.
+/// A regression oracle: its parameters P, which say how to fit, its data and its fit.
 #[derive(Debug, Clone)]
-pub(super) struct FitState {
+pub struct Regression<P> {
+    parameters: P,
     /// The last entry of phi, by action.
-    pub action_values: Vec<f64>,
+    action_values: Vec<f64>,
     /// All observations.
-    pub design: Design,
+    design: Design,
     /// The parameter, on the columns of the design.
-    pub fit: Fit,
+    estimate: Estimate,
     /// Where the last fit started.
     start: DVector<f64>,
+    /// `None` before the first fit.
     fitted: Option<Ellipsoid>,
 }
 
-impl FitState {
-    /// Before any data.
-    pub fn new(task: &Task, design: Design) -> Self {
-        let d = design.dimension();
+/// An estimate that is not projected is taken to touch the ball from this share of its radius on.
+const NEAR: f64 = 0.9;
+
+/// How a regression is fitted.
+pub(super) trait Fit: Parameters + Debug + Clone + Send + Sync + 'static {
+    /// Whether an estimate of a norm above the bound is projected.
+    const PROJECTS: bool = false;
+
+    /// The parameter for the observations of a design, which is not empty, and the ellipsoid around it at confidence
+    /// `delta`. An iteration begins at `start`.
+    fn solve(&self, design: &Design, start: DVector<f64>, delta: f64) -> (Estimate, Ellipsoid);
+
+    /// S, the largest norm of the true parameter on scaled columns.
+    fn norm_bound(&self) -> f64 {
+        1.0
+    }
+
+    /// The ridge of a logistic fit to d columns, whose posterior is N(mu, H^-1) with H the Hessian of its objective.
+    fn posterior_ridge(&self, _d: usize) -> Option<f64> {
+        None
+    }
+}
+
+impl<P> Regression<P> {
+    /// Without data; entries of phi are multiplied by `scale`.
+    pub(super) fn with_scale(task: &Task, parameters: P, scale: Vec<f64>) -> Self {
+        let d = scale.len();
         Self {
+            parameters,
             action_values: task.application().action_values().to_vec(),
-            design,
-            fit: DVector::zeros(d).into(),
+            design: Design::scaled(scale),
+            estimate: DVector::zeros(d).into(),
             start: DVector::zeros(d),
             fitted: None,
         }
     }
-
-    /// With a fit that needs no data.
-    pub fn concluded(action_values: &[f64], estimate: DVector<f64>, fitted: Ellipsoid) -> Self {
-        Self {
-            action_values: action_values.to_vec(),
-            design: Design::new(estimate.len()),
-            start: estimate.clone(),
-            fit: estimate.into(),
-            fitted: Some(fitted),
-        }
-    }
 }
 
-/// A regression on phi = (theta, action value).
-pub(super) trait Regression: Debug + Send + Sync {
-    /// What it holds.
-    fn state(&self) -> &FitState;
-
-    /// Likewise, to be changed.
-    fn state_mut(&mut self) -> &mut FitState;
-
-    /// The parameter of the design's observations, of which there are some, and the bounds around it at confidence `delta`;
-    /// the state's parameter is a good start.
-    fn solve(&self, delta: f64) -> (Fit, Ellipsoid);
-
-    /// The last entry of phi, by action.
-    fn action_values(&self) -> &[f64] {
-        &self.state().action_values
-    }
-
-    /// What was fitted, where there were data.
-    fn fitted(&self) -> Option<&Ellipsoid> {
-        self.state().fitted.as_ref()
-    }
-
-    /// See [`Oracle::anytime`].
-    fn anytime(&self) -> bool {
-        false
-    }
-
-    /// See [`BoundFacts::wide_at_first`].
-    fn wide_at_first(&self) -> bool {
-        false
-    }
-
-    /// A parameter drawn from a posterior, on phi as it is; f is logistic.
-    fn draw_parameter(&self, _rng: &mut ChaCha8Rng) -> Option<DVector<f64>> {
-        None
-    }
-
-    /// See [`Oracle::diagnosis`].
-    fn diagnosis(&self) -> Diagnosis;
-}
-
-impl<R: Regression> Oracle for R {
+impl<P: Fit> Oracle for Regression<P> {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
-        let state = self.state_mut();
-        let known = state.design.len();
-        state.design.take_in(data, &state.action_values);
+        let known = self.design.len();
+        self.design.append(data, &self.action_values);
         if data.is_empty() {
             return;
         }
-        state.fit.mu = newton::forecast(&state.design, known, &state.fit);
-        state.start.copy_from(&state.fit.mu);
-        let (fit, fitted) = self.solve(delta);
-        let state = self.state_mut();
-        (state.fit, state.fitted) = (fit, Some(fitted));
+        self.start = newton::forecast(&self.design, known, &self.estimate);
+        let (estimate, fitted) = self
+            .parameters
+            .solve(&self.design, self.start.clone(), delta);
+        (self.estimate, self.fitted) = (estimate, Some(fitted));
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        match self.fitted() {
-            Some(fitted) => fitted.bounds(context.features, self.action_values(), out),
+        match &self.fitted {
+            Some(fitted) => fitted.bounds(context.features, &self.action_values, out),
             None => out.fill(Bounds::UNKNOWN),
         }
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
-        match self.fitted() {
-            Some(fitted) => fitted.estimate(context.features, self.action_values(), out),
+        match &self.fitted {
+            Some(fitted) => fitted.estimate(context.features, &self.action_values, out),
             None => out.fill(0.5),
         }
     }
 
+    fn facts(&self) -> BoundFacts {
+        self.parameters.profile().facts
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkBounds> {
+        Some(self)
+    }
+
     fn save(&self) -> Vec<f64> {
-        self.state().start.as_slice().to_vec()
+        self.start.as_slice().to_vec()
     }
 
     fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
-        let start = &mut self.state_mut().fit.mu;
-        if saved.len() != start.len() || saved.iter().any(|x| !x.is_finite()) {
-            let found = format!("{} numbers of an oracle", saved.len());
-            return Err(Invalid::new("state", found, "a state of the same oracle"));
+        if saved.len() != self.start.len() || saved.iter().any(|x| !x.is_finite()) {
+            return Err(wrong_state(saved));
         }
-        start.copy_from_slice(saved);
+        self.estimate.mu.copy_from_slice(saved);
         self.fit(data, delta);
         Ok(())
     }
 
-    fn bulk_bounds(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        match self.fitted() {
-            Some(fitted) => {
-                let features = sample.features_of(entries);
-                fitted.bulk_bounds(features, self.action_values(), ucb, lcb);
-            }
-            None => {
-                ucb.fill(Bounds::UNKNOWN.ucb);
-                lcb.fill(Bounds::UNKNOWN.lcb);
-            }
-        }
-    }
-
-    fn upper_bounds(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        action: usize,
-        ucb: &mut [f64],
-    ) -> bool {
-        match self.fitted() {
-            Some(fitted) => {
-                let value = self.action_values()[action - 1];
-                fitted.upper_bounds(sample.features_of(entries), value, ucb);
-            }
-            None => ucb.fill(Bounds::UNKNOWN.ucb),
-        }
-        true
-    }
-
-    fn bounds_by_action(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        apart: usize,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        match self.fitted() {
-            Some(fitted) => {
-                let features = sample.features_of(entries);
-                fitted.bounds_by_action(features, self.action_values(), apart, ucb, lcb);
-            }
-            None => {
-                ucb.fill(Bounds::UNKNOWN.ucb);
-                lcb.fill(Bounds::UNKNOWN.lcb);
-            }
-        }
-    }
-
-    fn bound_parameters(&self) -> Option<BoundParameters> {
-        Some(self.fitted()?.parameters(self.action_values()))
-    }
-
-    fn facts(&self) -> BoundFacts {
-        BoundFacts {
-            by_step: false,
-            wide_at_first: self.wide_at_first(),
-        }
-    }
-
-    fn anytime(&self) -> bool {
-        Regression::anytime(self)
-    }
-
+    /// f(phi.mu) with mu drawn and f the logistic function.
     fn draw(&self, rng: &mut ChaCha8Rng) -> Option<Box<dyn Oracle>> {
-        let mu = self.draw_parameter(rng)?;
-        Some(Box::new(DrawnParameter::new(mu, self.action_values())))
+        let d = self.estimate.mu.len();
+        let ridge = self.parameters.posterior_ridge(d)?;
+        let normal = DVector::from_fn(d, |_, _| rng.sample::<f64, _>(StandardNormal));
+        let (_, hessian) = psi_and_jacobian(&self.design, ridge, &self.estimate.mu);
+        // With H = L L', L'^-1 z has the covariance H^-1.
+        let mut mu = &self.estimate.mu + lower_inverse(&cholesky(hessian)).tr_mul(&normal);
+        mu.iter_mut()
+            .zip(self.design.scale())
+            .for_each(|(mu, scale)| *mu *= scale);
+        let point = Ellipsoid::new(Link::Logistic, mu.clone(), DMatrix::identity(d, d), 0.0);
+        Some(Box::new(Self {
+            parameters: self.parameters.clone(),
+            action_values: self.action_values.clone(),
+            design: Design::scaled(vec![1.0; d]),
+            start: mu.clone(),
+            estimate: mu.into(),
+            fitted: Some(point),
+        }))
     }
 
     fn diagnosis(&self) -> Diagnosis {
-        Regression::diagnosis(self)
+        let (fitted, bound) = (self.estimate.mu.norm(), self.parameters.norm_bound());
+        let at_bound = if P::PROJECTS {
+            fitted > bound
+        } else {
+            fitted >= NEAR * bound
+        };
+        Diagnosis {
+            observations: self.design.len(),
+            norm: Some(FittedNorm {
+                fitted,
+                bound,
+                at_bound,
+            }),
+        }
+    }
+}
+
+impl<P: Fit> BulkBounds for Regression<P> {
+    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
+        let Some(fitted) = &self.fitted else {
+            return fill_unknown(ucb, lcb);
+        };
+        let features = pairs.sample.features_of(pairs.entries.clone());
+        let values = &self.action_values[pairs.actions.clone()];
+        fitted.fill(features, values, pairs.layout, ucb, lcb);
+    }
+
+    fn parameters(&self) -> Option<BoundParameters> {
+        Some(self.fitted.as_ref()?.parameters(&self.action_values))
     }
 }

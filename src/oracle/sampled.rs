@@ -1,22 +1,17 @@
-//! Posterior sampling: plans with one draw of the conversion probabilities in place of bounds. A heuristic: a draw promises
+//! Posterior sampling: plans with one draw of the conversion probabilities instead of bounds. A heuristic: a draw promises
 //! nothing, and no regret bound of the paper covers it.
-
-use std::ops::Range;
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
-use super::{Bounds, Diagnosis, LabeledData, Oracle};
-use crate::dp::{BoundParameters, ContextSample};
-use crate::error::Invalid;
-use crate::task::Context;
+use super::{LabeledData, Oracle, Wrapper};
 
 /// An oracle whose bounds are both a draw from its posterior, a new one at every fit.
 #[derive(Debug)]
 pub struct Sampled {
     inner: Box<dyn Oracle>,
     seed: [u8; 32],
-    /// Draws so far; each has a random stream of its own, so that a restart can draw the last one again.
+    /// Draws so far; each has its own random stream, so that a restart can repeat the last one.
     draws: u64,
     drawn: Option<Box<dyn Oracle>>,
 }
@@ -33,103 +28,29 @@ impl Sampled {
             drawn: None,
         }
     }
+}
 
-    fn draw_again(&mut self) {
+impl Wrapper for Sampled {
+    fn inner(&self) -> &dyn Oracle {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Oracle {
+        &mut *self.inner
+    }
+
+    fn source(&self) -> Option<&dyn Oracle> {
+        self.drawn.as_deref()
+    }
+
+    fn after_fit(&mut self, _data: &LabeledData, _delta: f64, saved: Option<f64>) {
+        self.draws = saved.map_or(self.draws + 1, |draws| draws as u64);
         let mut rng = ChaCha8Rng::from_seed(self.seed);
         rng.set_stream(self.draws);
         self.drawn = self.inner.draw(&mut rng);
     }
-}
 
-impl Oracle for Sampled {
-    fn fit(&mut self, data: &LabeledData, delta: f64) {
-        self.inner.fit(data, delta);
-        self.draws += 1;
-        self.draw_again();
-    }
-
-    fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        match &self.drawn {
-            Some(drawn) => drawn.bounds(context, out),
-            None => out.fill(Bounds::UNKNOWN),
-        }
-    }
-
-    fn interval(&self, context: &Context, out: &mut [Bounds]) {
-        self.inner.interval(context, out);
-    }
-
-    fn estimate(&self, context: &Context, out: &mut [f64]) {
-        self.inner.estimate(context, out);
-    }
-
-    fn save(&self) -> Vec<f64> {
-        let mut saved = self.inner.save();
-        saved.push(self.draws as f64);
-        saved
-    }
-
-    fn restore(&mut self, data: &LabeledData, delta: f64, saved: &[f64]) -> Result<(), Invalid> {
-        let Some((draws, inner)) = saved.split_last() else {
-            let accepted = "a state of the same oracle";
-            return Err(Invalid::new("state", "0 numbers of an oracle", accepted));
-        };
-        self.inner.restore(data, delta, inner)?;
-        self.draws = *draws as u64;
-        self.draw_again();
-        Ok(())
-    }
-
-    fn watch(&mut self, context: &Context) {
-        self.inner.watch(context);
-    }
-
-    fn bulk_bounds(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        match &self.drawn {
-            Some(drawn) => drawn.bulk_bounds(sample, entries, ucb, lcb),
-            None => {
-                ucb.fill(Bounds::UNKNOWN.ucb);
-                lcb.fill(Bounds::UNKNOWN.lcb);
-            }
-        }
-    }
-
-    fn bounds_by_action(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        apart: usize,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        match &self.drawn {
-            Some(drawn) => drawn.bounds_by_action(sample, entries, apart, ucb, lcb),
-            None => {
-                ucb.fill(Bounds::UNKNOWN.ucb);
-                lcb.fill(Bounds::UNKNOWN.lcb);
-            }
-        }
-    }
-
-    fn depends_on_step(&self) -> bool {
-        self.inner.depends_on_step()
-    }
-
-    fn anytime(&self) -> bool {
-        self.inner.anytime()
-    }
-
-    fn diagnosis(&self) -> Diagnosis {
-        self.inner.diagnosis()
-    }
-
-    fn bound_parameters(&self) -> Option<BoundParameters> {
-        self.drawn.as_ref()?.bound_parameters()
+    fn saved(&self) -> Option<f64> {
+        Some(self.draws as f64)
     }
 }

@@ -1,13 +1,14 @@
-//! The logistic function and the exponential of many numbers at once, without calls or branches, so that a machine does several together.
+//! The logistic function and the exponential of many numbers at once, without calls or branches, so that compilers
+//! vectorise them.
 
 /// ln 2 in two parts: products of the first with whole numbers are exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_588e-10;
 
-/// Adding this rounds a small number to a whole one, which its lowest bits then hold.
+/// Adding this rounds a small number to a whole one, stored in its lowest bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// exp below this is as good as 0 next to 1.
+/// exp below this is negligible next to 1.
 const SMALLEST: f64 = -700.0;
 
 /// A polynomial in r^2 for (r coth(r / 2) - 2) / r^2 where |r| <= ln 2 / 2: exp(r) comes out to 4e-19.
@@ -28,7 +29,7 @@ pub(super) fn sigmoids(values: &mut [f64]) {
     }
 }
 
-/// Replaces every x <= 0 by exp(x), to within a few units in the last place; what is below 1e-304 becomes that.
+/// Replaces every x <= 0 by exp(x), to within a few units in the last place; results are at least 1e-304.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub(super) fn exps_of_negative(values: &mut [f64]) {
     for x in values {

@@ -1,12 +1,15 @@
 //! Oracles as a study file names them, checked once.
 
+use super::armed::ArmedParameters;
+use super::config::Parameters;
+use super::known::KnownParameters;
 use super::{
     GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
     LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, NeuralParameters,
     OracleConfig,
 };
-use crate::error::{Invalid, shown};
-use crate::task::{KernelSpec, Task};
+use crate::error::Invalid;
+use crate::task::Task;
 
 /// An oracle and its parameters, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,133 +51,36 @@ pub enum OracleSpec {
     Known,
 }
 
-/// Parameters beyond this, or below its inverse, would switch learning off or lose all digits.
-const PARAMETER_LIMIT: f64 = 1e12;
-
-/// The most weights of a network whose Z is kept whole: 32 MiB of it.
-const FULL_LIMIT: usize = 2048;
-
 impl OracleSpec {
     /// Checks the parameters for a task; `field` is the oracle's place in the study.
     pub fn check(&self, field: &str, task: &Task) -> Result<OracleConfig, Invalid> {
-        let at_least = |name: &str, value: f64, above: f64| {
-            if value > above && (1.0 / PARAMETER_LIMIT..=PARAMETER_LIMIT).contains(&value) {
-                return Ok(());
-            }
-            let accepted = match above {
-                0.0 => "a positive number".to_string(),
-                _ => format!("a number above {above}"),
-            };
-            let accepted =
-                format!("{accepted}, of a size up to {PARAMETER_LIMIT:e} and not below 1e-12");
-            Err(Invalid::new(
-                format!("{field}.{name}"),
-                shown(value),
-                accepted,
-            ))
+        OracleConfig::check(self.clone(), field, task)
+    }
+
+    pub(super) fn parameters(&self) -> Box<dyn Parameters + '_> {
+        let armed = |by_step, beta_binomial, radius_scale: &f64| {
+            Box::new(ArmedParameters {
+                by_step,
+                beta_binomial,
+                radius_scale: *radius_scale,
+            })
         };
-        let positive = |name: &str, value: f64| at_least(name, value, 0.0);
-        let optional = |name: &str, value: Option<f64>| value.map_or(Ok(()), |x| positive(name, x));
         match self {
-            Self::Armed { radius_scale }
-            | Self::ArmedByStep { radius_scale }
-            | Self::BetaBinomial { radius_scale, .. } => {
-                positive("radius_scale", *radius_scale)?;
-            }
-            Self::Glm(parameters) => {
-                positive("radius_scale", parameters.radius_scale)?;
-                optional("lambda", parameters.lambda)?;
-                optional("gamma", parameters.gamma)?;
-                optional("kappa", parameters.kappa)?;
-            }
-            Self::LinearMixture(parameters) => {
-                positive("lambda", parameters.lambda)?;
-                positive("norm_bound", parameters.norm_bound)?;
-                positive("radius_scale", parameters.radius_scale)?;
-            }
-            Self::LogisticMixture(parameters) => {
-                positive("norm_bound", parameters.norm_bound)?;
-                positive("radius_scale", parameters.radius_scale)?;
-            }
-            Self::Logistic(parameters) => {
-                positive("lambda", parameters.lambda)?;
-                positive("radius_scale", parameters.radius_scale)?;
-                optional("gamma", parameters.gamma)?;
-                optional("kappa", parameters.kappa)?;
-            }
-            Self::Kernel(parameters) => {
-                let lambda = parameters.lambda;
-                lambda.map_or(Ok(()), |lambda| at_least("lambda", lambda, 1.0))?;
-                positive("norm_bound", parameters.norm_bound)?;
-                optional("beta", parameters.beta)?;
-                positive("radius_scale", parameters.radius_scale)?;
-            }
-            Self::KernelMixture(parameters) => {
-                // Below this, rounding errors of the kernel count for more than the ridge.
-                at_least("lambda", parameters.lambda, 1e-9)?;
-                positive("norm_bound", parameters.norm_bound)?;
-                positive("radius_scale", parameters.radius_scale)?;
-            }
-            Self::Gp(parameters) => {
-                if !task.is_finite() {
-                    return Err(Invalid::new(
-                        format!("{field}.kind"),
-                        "gp with a continuous context law",
-                        "finite, grid or file contexts for gp (kernel takes any)",
-                    ));
-                }
-                // Below this, rounding errors of the kernel count for more than the noise.
-                at_least("lambda", parameters.lambda, 1e-9)?;
-                optional("beta", parameters.beta)?;
-                positive("radius_scale", parameters.radius_scale)?;
-            }
-            Self::Neural(parameters) => {
-                positive("lambda", parameters.lambda)?;
-                positive("gamma", parameters.gamma)?;
-                positive("step_size", parameters.step_size)?;
-                if parameters.step_size > 100.0 {
-                    let field = format!("{field}.step_size");
-                    return Err(Invalid::new(field, parameters.step_size, "at most 100"));
-                }
-                positive("radius_scale", parameters.radius_scale)?;
-                parameters.check_shape(field, task)?;
-            }
-            Self::Known => {}
+            Self::Armed { radius_scale } => armed(false, false, radius_scale),
+            Self::ArmedByStep { radius_scale } => armed(true, false, radius_scale),
+            Self::BetaBinomial {
+                by_step,
+                radius_scale,
+            } => armed(*by_step, true, radius_scale),
+            Self::Glm(parameters) => Box::new(*parameters),
+            Self::LinearMixture(parameters) => Box::new(*parameters),
+            Self::Logistic(parameters) => Box::new(*parameters),
+            Self::LogisticMixture(parameters) => Box::new(*parameters),
+            Self::Kernel(parameters) => Box::new(parameters.clone()),
+            Self::KernelMixture(parameters) => Box::new(parameters.clone()),
+            Self::Gp(parameters) => Box::new(parameters.clone()),
+            Self::Neural(parameters) => Box::new(*parameters),
+            Self::Known => Box::new(KnownParameters),
         }
-        let kernel = self
-            .kernel()
-            .map(|kernel| kernel.check(&format!("{field}.kernel"), task.phi_dimension()));
-        Ok(OracleConfig {
-            spec: self.clone(),
-            kernel: kernel.transpose()?,
-        })
-    }
-
-    fn kernel(&self) -> Option<&KernelSpec> {
-        match self {
-            Self::Kernel(parameters) => Some(&parameters.kernel),
-            Self::KernelMixture(parameters) => Some(&parameters.kernel),
-            Self::Gp(parameters) => Some(&parameters.kernel),
-            _ => None,
-        }
-    }
-}
-
-impl NeuralParameters {
-    fn check_shape(&self, field: &str, task: &Task) -> Result<(), Invalid> {
-        if self.width == 0 || self.width % 2 == 1 {
-            let accepted = "an even number from 2, because units come in pairs";
-            return Err(Invalid::new(format!("{field}.width"), self.width, accepted));
-        }
-        let inputs = task.phi_dimension() + 1;
-        let weights = self.width * (inputs + (self.depth - 2) * self.width + 1);
-        if self.full && weights > FULL_LIMIT {
-            return Err(Invalid::new(
-                format!("{field}.full"),
-                format!("true with {weights} weights"),
-                format!("false (a diagonal Z), or a network of at most {FULL_LIMIT} weights"),
-            ));
-        }
-        Ok(())
     }
 }

@@ -185,6 +185,7 @@ mod tests {
             let bounds = BoundFacts {
                 by_step,
                 wide_at_first,
+                ..BoundFacts::NONE
             };
             let config = LearnerSpec::TIGHT.check("p", task, bounds, 0).unwrap();
             config.sides() == Sides::Upper

@@ -24,7 +24,7 @@ use super::{Policy, SavedOracle, SavedPolicy};
 use crate::dp::ContextSample;
 use crate::error::Invalid;
 use crate::fluid::{Hull, Mix, Program, mix};
-use crate::oracle::{LabeledData, Oracle};
+use crate::oracle::{LabeledData, Oracle, Pairs, fill_bounds};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// Logistic-UCB1 in one replication.
@@ -64,7 +64,7 @@ impl LogisticUcb1 {
     ) -> Self {
         Self {
             data: LabeledData::new(task.dimension()),
-            contexts: ContextSample::in_order(&task, oracle.depends_on_step()),
+            contexts: ContextSample::in_order(&task, oracle.facts().by_step),
             unit_costs: vec![Vec::new(); task.actions()],
             unit_rewards: vec![Vec::new(); task.actions()],
             steepest: vec![0.0; task.actions()],
@@ -120,11 +120,7 @@ impl LogisticUcb1 {
     /// Expected cost and reward of action `a` (0-based) in the context at hand, before any others are looked at.
     fn own_point(&mut self, a: usize, entry: usize) -> (f64, f64) {
         let mut ucb = [0.0];
-        let one = entry..entry + 1;
-        if self
-            .oracle
-            .upper_bounds(&self.contexts, one, a + 1, &mut ucb)
-        {
+        if self.upper_bounds(a, entry..entry + 1, &mut ucb) {
             let (cost, reward) = (self.unit_costs[a][entry], self.unit_rewards[a][entry]);
             return (ucb[0] * cost, gain(ucb[0], reward));
         }
@@ -132,17 +128,23 @@ impl LogisticUcb1 {
         (self.costs[a][entry], self.rewards[a][entry])
     }
 
-    /// Completes the costs and rewards of action `a`, or of all where the oracle has no bounds of one alone.
+    /// ucb of action `a` (0-based) alone, if the oracle has bounds in bulk.
+    fn upper_bounds(&self, a: usize, entries: Range<usize>, ucb: &mut [f64]) -> bool {
+        let mut pairs = Pairs::by_entry(&self.contexts, entries);
+        pairs.actions = a..a + 1;
+        let bulk = self.oracle.bulk();
+        bulk.map(|bulk| bulk.fill(&pairs, ucb, &mut vec![0.0; ucb.len()]))
+            .is_some()
+    }
+
+    /// Completes the costs and rewards of action `a`, or of all actions if the oracle has no bounds in bulk.
     fn evaluate(&mut self, a: usize) {
         let new = self.costs[a].len()..self.contexts.len();
         if new.is_empty() {
             return;
         }
         let mut ucb = vec![0.0; new.len()];
-        if self
-            .oracle
-            .upper_bounds(&self.contexts, new.clone(), a + 1, &mut ucb)
-        {
+        if self.upper_bounds(a, new.clone(), &mut ucb) {
             self.append(a, new, &ucb);
             return;
         }
@@ -151,9 +153,8 @@ impl LogisticUcb1 {
             vec![0.0; new.len() * actions],
             vec![0.0; new.len() * actions],
         );
-        let entries = new.clone();
-        self.oracle
-            .bulk_bounds(&self.contexts, entries, &mut ucbs, &mut lcbs);
+        let pairs = Pairs::by_entry(&self.contexts, new.clone());
+        fill_bounds(&*self.oracle, &pairs, &mut ucbs, &mut lcbs);
         for a in 0..actions {
             let of_action = ucbs[a..].iter().step_by(actions).copied();
             ucb.clear();

@@ -34,7 +34,7 @@ impl MimicOptDp {
         config: LearnerConfig,
     ) -> Self {
         Self {
-            s_t: ContextSample::new(&task, oracle.depends_on_step()),
+            s_t: ContextSample::new(&task, oracle.facts().by_step),
             d_t: LabeledData::new(task.dimension()),
             u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
             decider: Decider::new(task.actions()),
@@ -93,7 +93,7 @@ impl MimicOptDp {
 
     /// delta_t = delta / t^2 (line 2), or delta where the oracle's bounds hold at all times at once.
     pub(super) fn delta_of(&self, t: usize) -> f64 {
-        match self.oracle.anytime() {
+        match self.oracle.facts().anytime {
             true => self.delta,
             false => self.delta / (t as f64).powi(2),
         }

@@ -122,6 +122,6 @@ pub enum Plan<'a> {
 impl Plan<'_> {
     /// Whether the plan's bounds depend on the step beyond the context.
     pub fn depends_on_step(&self) -> bool {
-        matches!(self, Self::Greedy { oracle, .. } if oracle.depends_on_step())
+        matches!(self, Self::Greedy { oracle, .. } if oracle.facts().by_step)
     }
 }

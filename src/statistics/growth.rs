@@ -3,17 +3,17 @@
 
 use super::{MeanAndError, evenly_spaced};
 
-/// Groups of consecutive replications that the jackknife leaves out in turn, at the most.
+/// The most groups of consecutive replications that the jackknife leaves out in turn.
 const GROUPS: usize = 64;
 
-/// Episodes that the line is drawn through, at the most.
+/// The most episodes in the regression.
 const EPISODES: usize = 1000;
 
 /// The least-squares slope of ln(mean cumulative regret) on ln t over the last half of the episodes, t = T/2 + 1, ..., T
-/// (1,000 evenly spaced ones where there are more), from curves that come one after another.
+/// (at most 1,000 evenly spaced ones), from curves added one by one.
 ///
-/// The standard error is a jackknife over replications (leave one out, or one of 64 groups of consecutive ones where there
-/// are more), because the points of one curve are anything but independent.
+/// The standard error is a jackknife over replications, or over 64 groups of consecutive ones if there are more, because the
+/// points of one curve are not independent.
 #[derive(Debug, Clone)]
 pub struct Growth {
     episodes: Vec<usize>,
@@ -25,7 +25,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Of `replications` curves of so many episodes, none of which has come yet.
+    /// For `replications` curves of so many episodes, none of them added yet.
     pub fn new(episodes: usize, replications: usize) -> Self {
         let last_half = if episodes < 4 {
             0
@@ -46,7 +46,10 @@ impl Growth {
 
     /// Adds the cumulative regret of the next replication.
     pub fn push(&mut self, curve: &[f64]) {
-        assert!(self.count < self.replications, "more curves than announced");
+        assert!(
+            self.count < self.replications,
+            "more curves than replications"
+        );
         let group = self.count * self.groups / self.replications;
         let group = &mut self.group_sums[group * self.episodes.len()..];
         for (i, &t) in self.episodes.iter().enumerate() {
@@ -56,8 +59,8 @@ impl Growth {
         self.count += 1;
     }
 
-    /// The slope and its error. `None` where the mean is not positive throughout, or where there are fewer than four
-    /// episodes; the error is NaN where leaving a group out does that.
+    /// The slope and its error. `None` if the mean is not positive throughout or there are fewer than four episodes; the
+    /// error is NaN if that happens without one of the groups.
     pub fn slope(&self) -> Option<MeanAndError> {
         if self.episodes.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Means with errors over replications: what experiments compute, files hold and pictures show.
+//! Means with standard errors over replications.
 
 mod growth;
 mod moments;
@@ -47,7 +47,7 @@ impl MeanAndError {
     }
 }
 
-/// At most `limit` of the numbers 0..count, evenly spaced, the first and the last among them.
+/// At most `limit` of the numbers 0..count, evenly spaced, including the first and the last.
 pub fn evenly_spaced(count: usize, limit: usize) -> Vec<usize> {
     if count <= limit {
         return (0..count).collect();

@@ -1,20 +1,20 @@
 //! Means and standard errors of many curves, point by point, without holding the curves.
 //!
-//! Curves come one after another, and blocks of them are folded in: within a block by two passes, between blocks by the
-//! update of Chan, Golub and LeVeque. The order of all additions follows from the order of the curves alone.
+//! Curves are added one by one and merged in blocks: within a block by two passes, between blocks by the update of Chan,
+//! Golub and LeVeque. The order of additions depends only on the order of the curves.
 
 use super::MeanAndError;
 
-/// Curves in a block at the most: as long as there are no more, the result is that of two passes over all of them.
+/// The most curves in a block: up to this many, the result is that of two passes over all of them.
 const BLOCK: usize = 64;
 
-/// Numbers that a block holds at the most, unless a single curve has more.
+/// The most numbers in a block, unless a single curve has more.
 const BLOCK_NUMBERS: usize = BLOCK * 20_000;
 
 /// Running moments of curves of the same length.
 #[derive(Debug, Clone)]
 pub struct CurveMoments {
-    /// Curves that are not folded in yet, one after another.
+    /// Curves that are not merged yet.
     held: Vec<f64>,
     count: usize,
     sums: Vec<f64>,
@@ -22,7 +22,7 @@ pub struct CurveMoments {
 }
 
 impl CurveMoments {
-    /// Of no curves yet.
+    /// Without curves.
     pub fn new(points: usize) -> Self {
         Self {
             held: Vec::new(),
@@ -92,7 +92,7 @@ fn block(points: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Curves far from zero, whose deviations are small: what naive sums of squares get wrong.
+    /// Curves far from zero with small deviations, for which naive sums of squares fail.
     fn curves(count: usize, points: usize) -> Vec<Vec<f64>> {
         let value = |r: usize, t: usize| 1e4 + ((r * 7919 + t * 104_729) % 1000) as f64 / 1e3;
         (0..count)

@@ -71,8 +71,9 @@ enum Kind {
 
 impl Application {
     /// Checks a specification for contexts of the given dimension.
-    pub fn check(spec: &ApplicationSpec, dimension: usize) -> Result<Self, Invalid> {
-        match spec {
+    pub(crate) fn check(spec: &ApplicationSpec, dimension: usize) -> Result<Self, Invalid> {
+        let most = |costs: &[u32]| costs.iter().copied().max().unwrap_or(1);
+        let (kind, cost_max) = match spec {
             ApplicationSpec::Pricing { prices } => {
                 non_empty("application.prices", prices)?;
                 for (i, &price) in prices.iter().enumerate() {
@@ -82,17 +83,12 @@ impl Application {
                         return Err(Invalid::new(field, shown(price), accepted));
                     }
                 }
-                Ok(Self {
-                    kind: Kind::Pricing,
-                    action_values: prices.clone(),
-                    cost_max: 1,
-                })
+                (Kind::Pricing, 1)
             }
-            ApplicationSpec::Procurement { wages } => Ok(Self {
-                kind: Kind::Procurement,
-                action_values: whole_payments("application.wages", wages)?,
-                cost_max: wages.iter().copied().max().unwrap_or(1),
-            }),
+            ApplicationSpec::Procurement { wages } => {
+                check_payments("application.wages", wages)?;
+                (Kind::Procurement, most(wages))
+            }
             ApplicationSpec::Auction { bids } => {
                 if dimension != 1 {
                     return Err(Invalid::new(
@@ -101,56 +97,23 @@ impl Application {
                         "one feature (the private value theta) for an auction",
                     ));
                 }
-                Ok(Self {
-                    kind: Kind::Auction,
-                    action_values: whole_payments("application.bids", bids)?,
-                    cost_max: bids.iter().copied().max().unwrap_or(1),
-                })
+                check_payments("application.bids", bids)?;
+                (Kind::Auction, most(bids))
             }
-            ApplicationSpec::Table { rewards, costs } => Self::check_table(rewards, costs),
-        }
-    }
-
-    fn check_table(rewards: &[Vec<f64>], costs: &[Vec<u32>]) -> Result<Self, Invalid> {
-        non_empty("application.rewards", rewards)?;
-        let actions = rewards[0].len();
-        non_empty("application.rewards[1]", &rewards[0])?;
-        if costs.len() != rewards.len() {
-            return Err(Invalid::new(
-                "application.costs",
-                format!("{} rows", costs.len()),
-                format!("{} rows, as in rewards", rewards.len()),
-            ));
-        }
-        let width = |name: &str, row: usize, found: usize| {
-            Invalid::new(
-                format!("application.{name}[{}]", row + 1),
-                format!("{found} entries"),
-                format!("{actions} entries, as in the first row of rewards"),
-            )
+            ApplicationSpec::Table { rewards, costs } => {
+                check_table(rewards, costs)?;
+                let table = Kind::Table {
+                    types: rewards.len(),
+                    rewards: rewards.concat(),
+                    costs: costs.concat(),
+                };
+                (table, most(&costs.concat()))
+            }
         };
-        for (row, (r, c)) in rewards.iter().zip(costs).enumerate() {
-            if r.len() != actions {
-                return Err(width("rewards", row, r.len()));
-            }
-            if c.len() != actions {
-                return Err(width("costs", row, c.len()));
-            }
-            finite_numbers(&format!("application.rewards[{}]", row + 1), r)?;
-            if let Some(a) = c.iter().position(|x| !(1..=COST_LIMIT).contains(x)) {
-                let field = format!("application.costs[{}][{}]", row + 1, a + 1);
-                return Err(Invalid::new(field, c[a], whole_cost()));
-            }
-        }
-        let costs: Vec<u32> = costs.concat();
         Ok(Self {
-            action_values: (1..=actions).map(|a| a as f64).collect(),
-            cost_max: costs.iter().copied().max().unwrap_or(1),
-            kind: Kind::Table {
-                types: rewards.len(),
-                rewards: rewards.concat(),
-                costs,
-            },
+            kind,
+            action_values: spec.action_values(),
+            cost_max,
         })
     }
 
@@ -234,15 +197,49 @@ fn whole_cost() -> String {
     format!("a whole number from 1 to {COST_LIMIT}")
 }
 
+/// Rewards and costs of the same shape, one row per context type.
+fn check_table(rewards: &[Vec<f64>], costs: &[Vec<u32>]) -> Result<(), Invalid> {
+    non_empty("application.rewards", rewards)?;
+    let actions = rewards[0].len();
+    non_empty("application.rewards[1]", &rewards[0])?;
+    if costs.len() != rewards.len() {
+        return Err(Invalid::new(
+            "application.costs",
+            format!("{} rows", costs.len()),
+            format!("{} rows, as in rewards", rewards.len()),
+        ));
+    }
+    let width = |name: &str, row: usize, found: usize| {
+        Invalid::new(
+            format!("application.{name}[{}]", row + 1),
+            format!("{found} entries"),
+            format!("{actions} entries, as in the first row of rewards"),
+        )
+    };
+    for (row, (r, c)) in rewards.iter().zip(costs).enumerate() {
+        if r.len() != actions {
+            return Err(width("rewards", row, r.len()));
+        }
+        if c.len() != actions {
+            return Err(width("costs", row, c.len()));
+        }
+        finite_numbers(&format!("application.rewards[{}]", row + 1), r)?;
+        if let Some(a) = c.iter().position(|x| !(1..=COST_LIMIT).contains(x)) {
+            let field = format!("application.costs[{}][{}]", row + 1, a + 1);
+            return Err(Invalid::new(field, c[a], whole_cost()));
+        }
+    }
+    Ok(())
+}
+
 /// Wages and bids are costs: whole numbers from 1.
-fn whole_payments(field: &str, payments: &[u32]) -> Result<Vec<f64>, Invalid> {
+fn check_payments(field: &str, payments: &[u32]) -> Result<(), Invalid> {
     non_empty(field, payments)?;
     match payments.iter().position(|p| !(1..=COST_LIMIT).contains(p)) {
-        Some(i) => Err(Invalid::new(
-            format!("{field}[{}]", i + 1),
-            payments[i],
-            whole_cost(),
-        )),
-        None => Ok(payments.iter().map(|&p| f64::from(p)).collect()),
+        None => Ok(()),
+        Some(i) => {
+            let field = format!("{field}[{}]", i + 1);
+            Err(Invalid::new(field, payments[i], whole_cost()))
+        }
     }
 }

@@ -11,7 +11,7 @@ pub struct Context<'a> {
     pub step: usize,
     /// The features theta.
     pub features: &'a [f64],
-    /// Number of the context type, where it is one of the task's ([`super::Task::support`]).
+    /// Number of the context type, if it is one of the task's ([`super::Task::support`]).
     pub point: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ impl EpisodeContexts {
         }
     }
 
-    /// The episode of a row; contexts that are points of the support are marked as such.
+    /// The episode of a row, with the types of contexts that are points of the support.
     pub fn of_row(rows: &ContextRows, row: usize, support: &Support) -> Self {
         let mut episode = Self::new(rows.dimension());
         for step in 0..rows.horizon() {
@@ -55,13 +55,13 @@ impl EpisodeContexts {
         episode
     }
 
-    /// Forgets all arrivals.
+    /// Removes all arrivals.
     pub fn clear(&mut self) {
         self.features.clear();
         self.arrivals.clear();
     }
 
-    /// Somebody arrives at `step` (0-based): `fill` writes the features and returns the number of the context type.
+    /// Appends a context that arrives at `step` (0-based): `fill` writes the features and returns the number of its type.
     pub fn arrive(&mut self, step: usize, fill: impl FnOnce(&mut [f64]) -> Option<u32>) {
         let start = self.features.len();
         self.features.resize(start + self.dimension, 0.0);
@@ -69,7 +69,7 @@ impl EpisodeContexts {
         self.arrivals.push((step as u32, point));
     }
 
-    /// Whether all arrivals have `dimension` features and come within `horizon` steps: contexts from outside may not.
+    /// Whether all arrivals have `dimension` features and steps below `horizon`; contexts from outside may not.
     pub(super) fn fits(&self, horizon: usize, dimension: usize) -> bool {
         self.dimension == dimension
             && self.features.len() == dimension * self.arrivals.len()
@@ -84,7 +84,7 @@ impl EpisodeContexts {
         self.arrivals.len()
     }
 
-    /// Whether nobody has arrived.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.arrivals.is_empty()
     }

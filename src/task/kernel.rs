@@ -41,7 +41,7 @@ enum Shape {
     },
 }
 
-/// The range of nu that is accepted. Beyond it a Matern kernel is close to white noise or the squared exponential.
+/// The accepted range of nu. Beyond it a Matern kernel is close to white noise or the squared exponential.
 const NU: std::ops::RangeInclusive<f64> = 0.05..=50.0;
 
 impl KernelSpec {
@@ -122,7 +122,7 @@ impl Kernel {
         }
     }
 
-    /// Number of features it is made for.
+    /// Number of features.
     pub fn dimension(&self) -> usize {
         self.inverse_length.len()
     }
@@ -147,9 +147,8 @@ fn half_integer_polynomial(p: usize) -> Vec<f64> {
 /// ```
 ///
 /// by the trapezoidal rule. The integrand is analytic in |Im t| < pi/2 and decays doubly exponentially, so the error of
-/// a step s is about exp(-pi^2 / s) for small nu; the steps here keep it below 1e-20 for all nu that are accepted, and
-/// what remains is rounding. The factor of K_nu goes into the
-/// exponent, where it cannot overflow.
+/// a step s is about exp(-pi^2 / s) for small nu; the steps here keep it below 1e-20 for all accepted nu, so that
+/// only rounding remains. The factor of K_nu goes into the exponent, where it cannot overflow.
 #[derive(Debug, Clone, PartialEq)]
 struct MaternIntegral {
     nu: f64,
@@ -238,7 +237,7 @@ mod tests {
             }
             for r in [1e-200, 1e-12, 1e-8, 1e-4, 0.1, 1.0, 4.0, 100.0, 1e6] {
                 let value = k.at(&[r], &[0.0]);
-                // Equal up to rounding is well.
+                // Equal up to rounding is accepted.
                 assert!(
                     (0.0..=before + 1e-13).contains(&value),
                     "{nu:?} at {r}: {value} after {before}"

@@ -1,4 +1,4 @@
-//! How large numbers may be, wherever they enter. The limits bound tables and rounding, not the method.
+//! Limits on numbers from outside. They bound tables and rounding, not the method.
 
 use crate::error::{Invalid, shown};
 

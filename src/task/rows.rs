@@ -10,7 +10,7 @@ pub struct ContextRows {
 }
 
 impl ContextRows {
-    /// No rows yet.
+    /// Without rows.
     pub fn new(horizon: usize, dimension: usize) -> Self {
         Self {
             horizon,
@@ -20,7 +20,7 @@ impl ContextRows {
         }
     }
 
-    /// Makes room for so many more rows.
+    /// Reserves memory for so many more rows.
     pub fn reserve(&mut self, rows: usize) {
         let contexts = rows * self.horizon;
         self.arrived.reserve_exact(contexts);

@@ -35,12 +35,12 @@ impl Support {
         &self.features[start..start + self.dimension]
     }
 
-    /// The number of the point with these features, if it is one.
+    /// The number of the point with these features, if there is one.
     pub fn find(&self, features: &[f64]) -> Option<u32> {
         self.index.get(&key(features)).copied()
     }
 
-    /// The number of the point with these features, which is added where it is new.
+    /// The number of the point with these features, which is added if new.
     pub fn insert(&mut self, features: &[f64]) -> u32 {
         let next = self.len() as u32;
         let point = *self.index.entry(key(features)).or_insert(next);

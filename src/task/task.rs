@@ -1,8 +1,7 @@
 //! A task: everything a decision maker knows, checked once.
 //!
-//! After [`TaskSpec::check`] nothing downstream can meet a non-null action of cost 0, a table without context types or a
-//! budget that cannot be spent. Learner, oracles and plans need nothing else; a simulation adds a
-//! [`crate::world::World`].
+//! [`TaskSpec::check`] excludes non-null actions of cost 0, tables without context types and budgets beyond the limits.
+//! Learner, oracles and plans need nothing else; a simulation adds a [`crate::world::World`].
 
 use std::sync::Arc;
 
@@ -33,17 +32,17 @@ pub struct TaskSpec {
     pub application: ApplicationSpec,
     /// Number of features of a context.
     pub dimension: usize,
-    /// Names of the features, where they have some: then one per feature.
+    /// Names of the features, if any: then one per feature.
     pub feature_names: Option<Vec<String>>,
-    /// How large features get.
+    /// The largest features.
     pub range: FeatureRange,
-    /// Context types in the order of the rows of tables; empty where contexts are not among known types.
+    /// Context types in the order of the rows of tables; empty if contexts are not limited to known types.
     pub types: Vec<Vec<f64>>,
     /// r_max, the largest non-null reward; by default that of the application at the edge of `range`.
     pub reward_max: Option<f64>,
 }
 
-/// How large the features of contexts get: some bounds are scaled by it, rewards that follow theta are capped by it.
+/// The largest features of contexts: some bounds are scaled by them, and they limit rewards that depend on theta.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureRange {
     sizes: Vec<f64>,
@@ -259,7 +258,7 @@ impl Task {
         self.dimension
     }
 
-    /// Names of the features, where they have some.
+    /// Names of the features, if any.
     pub fn feature_names(&self) -> Option<&[String]> {
         self.feature_names.as_deref()
     }
@@ -350,7 +349,7 @@ impl Task {
         }
         let rewards = (1..=self.actions()).map(|a| self.reward(&context, a));
         let reward = rewards.fold(0.0, f64::max);
-        // Room for the rounding of rewards that were written in decimals.
+        // Allows for the rounding of decimal rewards.
         if reward > self.reward_max * (1.0 + 1e-9) {
             return Err(Invalid::new(
                 field,

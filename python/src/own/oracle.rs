@@ -2,12 +2,10 @@
 //! that decisions cost no call of their own.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cbwk_gpu::dp::ContextSample;
-use cbwk_gpu::oracle::{BoundFacts, Bounds, Diagnosis, LabeledData, Oracle};
+use cbwk_gpu::oracle::{BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
 use cbwk_gpu::policy::{LearnerConfig, MakePolicy, Policy, Setting, Start, WholeWave};
 use cbwk_gpu::task::{Context, EpisodeContexts, Task};
 use numpy::PyArray1;
@@ -21,6 +19,7 @@ use crate::errors::{refused, wrong};
 pub fn facts(oracle: &Bound<PyAny>) -> PyResult<BoundFacts> {
     Ok(BoundFacts {
         by_step: flag(oracle, "by_step")?,
+        anytime: flag(oracle, "anytime")?,
         wide_at_first: flag(oracle, "wide_at_first")?,
     })
 }
@@ -38,7 +37,6 @@ type Key = (usize, Vec<u64>);
 pub struct OracleCell {
     object: Py<PyAny>,
     facts: BoundFacts,
-    anytime: bool,
     actions: usize,
     dimension: usize,
     observations: AtomicUsize,
@@ -53,7 +51,6 @@ impl OracleCell {
         Ok(Self {
             object: object.clone().unbind(),
             facts: facts(object)?,
-            anytime: flag(object, "anytime")?,
             actions: task.actions(),
             dimension: task.dimension(),
             observations: AtomicUsize::new(0),
@@ -200,40 +197,25 @@ impl Oracle for OwnOracle {
             .for_each(|(x, middle)| *x = middle);
     }
 
-    fn bulk_bounds(
-        &self,
-        sample: &ContextSample,
-        entries: Range<usize>,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-    ) {
-        let actions = sample.actions();
-        self.0
-            .look(entries.clone().map(|entry| sample.context(entry)));
-        let mut row = vec![Bounds::UNKNOWN; actions];
-        for (place, entry) in entries.enumerate() {
-            self.0.bounds_of(&sample.context(entry), &mut row);
-            for (a, bounds) in row.iter().enumerate() {
-                ucb[place * actions + a] = bounds.ucb;
-                lcb[place * actions + a] = bounds.lcb;
-            }
-        }
-    }
-
-    fn depends_on_step(&self) -> bool {
-        self.0.facts.by_step
-    }
-
     fn facts(&self) -> BoundFacts {
         self.0.facts
     }
 
-    fn anytime(&self) -> bool {
-        self.0.anytime
+    fn bulk(&self) -> Option<&dyn BulkBounds> {
+        Some(self)
     }
 
     fn diagnosis(&self) -> Diagnosis {
         Diagnosis::of(self.0.observations.load(Ordering::Relaxed))
+    }
+}
+
+impl BulkBounds for OwnOracle {
+    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
+        let entries = pairs.entries.clone();
+        self.0
+            .look(entries.map(|entry| pairs.sample.context(entry)));
+        pairs.one_by_one(ucb, lcb, |context, row| self.0.bounds_of(context, row));
     }
 }
 

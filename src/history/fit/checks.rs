@@ -1,5 +1,4 @@
-//! What a fit should be looked at with: reliability, shares by action, thin actions, order of the actions, and whether
-//! offers follow the features.
+//! Checks of a fit: reliability, shares by action, thin actions, monotonicity, and whether offers depend on the features.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
@@ -19,7 +18,7 @@ pub const THIN_OFFERS: u64 = 30;
 /// An action offered in a smaller share of arrivals than this is thin.
 pub const THIN_SHARE: f64 = 0.02;
 
-/// Held-out probabilities in ten groups of rising size, against what happened.
+/// Held-out probabilities in ten groups of increasing probability, against the shares accepted.
 pub fn reliability(data: &OfferData, comparison: &Comparison) -> Vec<ReliabilityBin> {
     let held_out = &comparison.choice().held_out;
     let mut order: Vec<usize> = (0..held_out.len()).collect();
@@ -44,8 +43,8 @@ pub fn reliability(data: &OfferData, comparison: &Comparison) -> Vec<Reliability
     order.chunks(size).map(bin).collect()
 }
 
-/// Offers by action: how often they were accepted, what the model says (held out), whether they are thin. Shares are those
-/// of the offers that were compared, of which alone there are held-out probabilities.
+/// Offers by action: share accepted, held-out probability, and whether the action is thin. Shares are those of the compared
+/// offers, the only ones with held-out probabilities.
 pub fn actions(
     data: &OfferData,
     comparison: &Comparison,
@@ -79,8 +78,8 @@ pub fn actions(
     values.iter().enumerate().map(of_action).collect()
 }
 
-/// Whether acceptance moves with the action's value as it should: mean over all arrivals, and share of arrivals for whom
-/// some step of it goes the wrong way.
+/// Whether acceptance is monotone in the action's value as expected: by its mean over all arrivals, and the share of
+/// arrivals for whom it is not.
 pub fn monotonicity(model: &Model, log: &LabeledLog, values: &[f64], rises: bool) -> Monotonicity {
     let n = log.arrivals().len();
     let stride = n.div_ceil(20_000).max(1);
@@ -120,8 +119,8 @@ pub fn monotonicity(model: &Model, log: &LabeledLog, values: &[f64], rises: bool
     }
 }
 
-/// The share of the variation of offers that features and step explain on held-out episodes: 0 where offers were made
-/// without looking at them, 1 where they follow from them.
+/// The share of the variance of offers that features and step explain on held-out episodes: 0 if offers do not depend on
+/// them, 1 if offers are a function of them.
 pub fn offers_explained(data: &OfferData, folds: &Folds) -> f64 {
     let first = usize::from(data.has_constant);
     let width = data.dimension - first + 3;
@@ -169,10 +168,11 @@ pub fn offers_explained(data: &OfferData, folds: &Folds) -> f64 {
 mod tests {
     use super::super::compare::Candidate;
     use super::super::design::ModelKind;
+    use super::super::file::CandidateFit;
     use super::*;
 
-    /// Of 400 offers every second is compared; those accept half, the others nothing. A model that is right about those it
-    /// was held against is not blamed for the rest.
+    /// Of 400 offers every second one is compared; half of those were accepted, and none of the others. The model is judged
+    /// by the compared offers alone.
     #[test]
     fn shares_are_those_of_the_offers_that_were_compared() {
         let n = 400;
@@ -188,13 +188,20 @@ mod tests {
             scaled: vec![0.0],
             episode_count: n,
         };
-        let candidate = Candidate {
+        let fit = CandidateFit {
             kind: ModelKind::Rates,
+            title: String::new(),
             parameters: 1,
             lambda: 0.0,
             log_loss: 0.0,
             standard_error: 0.0,
+            behind: 0.0,
+            behind_error: 0.0,
             brier: 0.0,
+            chosen: true,
+        };
+        let candidate = Candidate {
+            fit,
             by_fold: vec![],
             held_out: vec![0.5; n / 2],
         };

@@ -8,37 +8,39 @@ use rayon::prelude::*;
 
 use super::data::OfferData;
 use super::design::ModelKind;
+use super::file::CandidateFit;
 use super::kernel::KERNEL_LIMIT;
 use super::model::{Fitter, Model};
+use crate::statistics::MeanAndError;
 
 /// Folds of episodes.
 pub const FOLDS: usize = 10;
 
-/// Ridge penalties that are tried, the larger first: a fit starts where the one before has ended.
+/// Ridge penalties to try, the largest first: each fit starts from the one before.
 const LAMBDAS: [f64; 6] = [1000.0, 100.0, 10.0, 1.0, 0.1, 0.01];
 
-/// Penalties of kernel regressions.
+/// Penalties of kernel regressions to try.
 const KERNEL_LAMBDAS: [f64; 4] = [30.0, 10.0, 3.0, 1.0];
 
-/// Offers that candidates are compared on at the most: beyond, all are told apart with fewer.
+/// The most offers for the comparison: more would not change it.
 const COMPARED: usize = 100_000;
 
-/// Held-out probabilities are kept this far from 0 and 1, so that no single surprise decides.
+/// Held-out probabilities stay this far from 0 and 1, so that a single outcome cannot decide.
 const CLIP: f64 = 1e-4;
 
-/// How close to its minimum a fit gets while candidates are compared.
+/// The accuracy of the objective in the comparison.
 const ROUGH: f64 = 1e-9;
 
 /// The fold of every episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folds {
-    /// How many there are.
+    /// Number of folds.
     pub count: usize,
     of_episode: Vec<u8>,
 }
 
 impl Folds {
-    /// Ten folds of `episodes` episodes (fewer where there are fewer episodes), drawn from a fixed stream.
+    /// Ten folds of `episodes` episodes, or one per episode if there are fewer, drawn from a fixed stream.
     pub fn new(episodes: usize) -> Self {
         let mut order: Vec<usize> = (0..episodes).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(0x0066_6f6c_6473));
@@ -56,21 +58,11 @@ impl Folds {
     }
 }
 
-/// How a candidate did on held-out episodes.
+/// A candidate on held-out episodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The kind.
-    pub kind: ModelKind,
-    /// Number of parameters.
-    pub parameters: usize,
-    /// The best penalty, where there is one.
-    pub lambda: f64,
-    /// Mean log loss.
-    pub log_loss: f64,
-    /// Its standard error over folds.
-    pub standard_error: f64,
-    /// Mean squared error.
-    pub brier: f64,
+    /// Its figures.
+    pub fit: CandidateFit,
     /// Log loss by fold.
     pub(super) by_fold: Vec<f64>,
     /// Held-out probability of every offer compared.
@@ -82,9 +74,9 @@ pub struct Candidate {
 pub struct Comparison {
     /// The candidates, the simpler first.
     pub candidates: Vec<Candidate>,
-    /// The place of the best.
+    /// Index of the best.
     pub best: usize,
-    /// The place of the one chosen.
+    /// Index of the one chosen.
     pub chosen: usize,
     /// Offers on which they were compared.
     pub offers: Vec<usize>,
@@ -95,8 +87,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares all kinds that make sense for the data.
-    pub fn run(data: &OfferData, folds: &Folds) -> Self {
+    /// Compares all kinds that make sense for the data; `action` is what an action is called.
+    pub fn run(data: &OfferData, folds: &Folds, action: &str) -> Self {
         let offers = compared_offers(data, folds);
         let weights: Vec<Vec<f64>> = (0..folds.count)
             .map(|fold| training_weights(data, folds, fold, &offers))
@@ -105,19 +97,21 @@ impl Comparison {
             .into_iter()
             .filter(|kind| makes_sense(*kind, data))
             .collect();
-        let candidates: Vec<Candidate> = kinds
+        let mut candidates: Vec<Candidate> = kinds
             .into_par_iter()
-            .map(|kind| candidate(kind, data, folds, &offers, &weights))
+            .map(|kind| candidate(kind, data, folds, &offers, &weights, action))
             .collect();
-        let losses = candidates.iter().map(|c| c.log_loss).enumerate();
+        let losses = candidates.iter().map(|c| c.fit.log_loss).enumerate();
         let best = losses
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(0, |(i, _)| i);
-        let close = |candidate: &Candidate| {
-            let (difference, error) = candidate.difference(&candidates[best]);
-            difference <= error
-        };
+        let best_one = candidates[best].clone();
+        for candidate in &mut candidates {
+            (candidate.fit.behind, candidate.fit.behind_error) = candidate.difference(&best_one);
+        }
+        let close = |candidate: &Candidate| candidate.fit.behind <= candidate.fit.behind_error;
         let chosen = candidates.iter().position(close).unwrap_or(best);
+        candidates[chosen].fit.chosen = true;
         let base: Vec<f64> = base_rates(data, folds, &offers, &weights);
         let (base_log_loss, base_brier) = losses_of(data, &offers, &base);
         Self {
@@ -136,9 +130,9 @@ impl Comparison {
     }
 
     /// Why it was chosen.
-    pub fn reason(&self, action: &str) -> String {
-        let (choice, best) = (self.choice(), &self.candidates[self.best]);
-        let name = choice.kind.title(action);
+    pub fn reason(&self) -> String {
+        let (choice, best) = (&self.choice().fit, &self.candidates[self.best].fit);
+        let name = &choice.title;
         if self.candidates.len() == 1 {
             return format!("{name}: the only candidate");
         }
@@ -153,33 +147,29 @@ impl Comparison {
                 choice.log_loss
             );
         }
-        let (difference, error) = choice.difference(best);
         format!(
             "{name}: the simplest within one standard error of the best ({}: {:.4} better, standard error {:.4})",
-            best.kind.title(action),
-            difference,
-            error
+            best.title, choice.behind, choice.behind_error
         )
     }
 }
 
 impl Candidate {
-    /// By how much its log loss is above another's, and the standard error of that over folds.
+    /// Its log loss minus another's, and the standard error of the difference over folds.
     pub fn difference(&self, other: &Self) -> (f64, f64) {
         let pairs = self.by_fold.iter().zip(&other.by_fold);
         let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
-        (self.log_loss - other.log_loss, standard_error(&differences))
+        let behind = self.fit.log_loss - other.fit.log_loss;
+        (behind, standard_error(&differences))
     }
 }
 
+/// Over folds; 0 for a single one.
 fn standard_error(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    if n < 2.0 {
-        return 0.0;
+    match values.len() {
+        0 | 1 => 0.0,
+        _ => MeanAndError::of(values).standard_error,
     }
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-    (squares / (n - 1.0) / n).sqrt()
 }
 
 fn makes_sense(kind: ModelKind, data: &OfferData) -> bool {
@@ -193,7 +183,7 @@ fn makes_sense(kind: ModelKind, data: &OfferData) -> bool {
     }
 }
 
-/// All offers, or those of the first episodes of a shuffled list where there are very many.
+/// All offers, or those of randomly chosen episodes if there are very many.
 fn compared_offers(data: &OfferData, folds: &Folds) -> Vec<usize> {
     if data.len() <= COMPARED {
         return (0..data.len()).collect();
@@ -226,6 +216,7 @@ fn candidate(
     folds: &Folds,
     offers: &[usize],
     weights: &[Vec<f64>],
+    action: &str,
 ) -> Candidate {
     let fitter = Fitter::new(kind, data);
     let lambdas: &[f64] = match kind {
@@ -233,56 +224,54 @@ fn candidate(
         ModelKind::Kernel => &KERNEL_LAMBDAS,
         _ => &LAMBDAS,
     };
-    let folds_of: Vec<usize> = offers
-        .iter()
-        .map(|&i| folds.of(data.episodes[i] as usize))
+    let fold_of = |n: usize| folds.of(data.episodes[offers[n]] as usize);
+    let members: Vec<Vec<usize>> = (0..folds.count)
+        .map(|fold| (0..offers.len()).filter(|&n| fold_of(n) == fold).collect())
         .collect();
     // By fold: held-out probabilities of its offers for each penalty.
     let found: Vec<Vec<Vec<f64>>> = (0..folds.count)
         .into_par_iter()
         .map(|fold| {
             let mut start: Option<Vec<f64>> = None;
-            let own = || offers.iter().zip(&folds_of).filter(|(_, f)| **f == fold);
             let of_lambda = |lambda: &f64| {
                 let fit = fitter.fit(*lambda, Some(&weights[fold]), start.as_deref(), ROUGH);
                 start = Some(fit.coefficients);
-                own().map(|(&i, _)| held_out(&fit.model, data, i)).collect()
+                let offers = members[fold].iter().map(|&n| offers[n]);
+                offers.map(|i| held_out(&fit.model, data, i)).collect()
             };
             lambdas.iter().map(of_lambda).collect()
         })
         .collect();
-    let of_lambda = |l: usize| {
-        let mut next = vec![0; folds.count];
-        let probability = |fold: &usize| {
-            next[*fold] += 1;
-            found[*fold][l][next[*fold] - 1]
-        };
-        folds_of.iter().map(probability).collect::<Vec<f64>>()
+    let mut tried = vec![vec![0.0; offers.len()]; lambdas.len()];
+    for (members, by_lambda) in members.iter().zip(&found) {
+        for (tried, found) in tried.iter_mut().zip(by_lambda) {
+            members.iter().zip(found).for_each(|(&n, p)| tried[n] = *p);
+        }
+    }
+    let losses: Vec<(f64, f64)> = tried.iter().map(|p| losses_of(data, offers, p)).collect();
+    let best = (0..lambdas.len()).min_by(|&a, &b| losses[a].0.total_cmp(&losses[b].0));
+    let l = best.unwrap_or_default();
+    let ((log_loss, brier), held_out) = (losses[l], tried.swap_remove(l));
+    let mean_loss = |members: &Vec<usize>| {
+        let losses = members.iter();
+        let losses = losses.map(|&n| log_loss_of(data.labels[offers[n]], held_out[n]));
+        losses.sum::<f64>() / members.len().max(1) as f64
     };
-    let tried: Vec<(usize, Vec<f64>)> = (0..lambdas.len()).map(|l| (l, of_lambda(l))).collect();
-    let loss = |held_out: &[f64]| losses_of(data, offers, held_out).0;
-    let best = tried
-        .into_iter()
-        .min_by(|a, b| loss(&a.1).total_cmp(&loss(&b.1)));
-    let (l, held_out) = best.unwrap_or_default();
-    let (log_loss, brier) = losses_of(data, offers, &held_out);
-    let by_fold: Vec<f64> = (0..folds.count)
-        .map(|fold| {
-            let own: Vec<usize> = (0..offers.len()).filter(|&n| folds_of[n] == fold).collect();
-            let sum: f64 = own
-                .iter()
-                .map(|&n| log_loss_of(data.labels[offers[n]], held_out[n]))
-                .sum();
-            sum / own.len().max(1) as f64
-        })
-        .collect();
-    Candidate {
+    let by_fold: Vec<f64> = members.iter().map(mean_loss).collect();
+    let fit = CandidateFit {
         kind,
-        parameters: fitter.parameters(),
+        title: kind.title(action),
+        parameters: fitter.parameters() as u64,
         lambda: lambdas[l],
         log_loss,
         standard_error: standard_error(&by_fold),
+        behind: 0.0,
+        behind_error: 0.0,
         brier,
+        chosen: false,
+    };
+    Candidate {
+        fit,
         by_fold,
         held_out,
     }

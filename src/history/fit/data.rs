@@ -3,7 +3,7 @@
 use crate::history::log::LabeledLog;
 use crate::history::task_file::ActionScale;
 
-/// Every offer: who got it, what it was, what became of it.
+/// Every offer: its context, its action and its outcome.
 #[derive(Debug, Clone)]
 pub struct OfferData {
     /// Number of features.
@@ -14,7 +14,7 @@ pub struct OfferData {
     pub thetas: Vec<f64>,
     /// Actions, from 1.
     pub actions: Vec<u32>,
-    /// 1 where the offer was accepted.
+    /// 1 if the offer was accepted, else 0.
     pub labels: Vec<f64>,
     /// The episode of each offer.
     pub episodes: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct OfferData {
     pub arrivals: Vec<u32>,
     /// (value - mean) / deviation of the actions 1, 2, ...
     pub scaled: Vec<f64>,
-    /// Episodes of the log, those without offers included.
+    /// Number of episodes of the log, including those without offers.
     pub episode_count: usize,
 }
 
@@ -79,7 +79,7 @@ impl OfferData {
         &self.thetas[offer * self.dimension..(offer + 1) * self.dimension]
     }
 
-    /// Offers and acceptances of each action, where offers count by weight.
+    /// Offers and acceptances of each action, weighted.
     pub fn counts(&self, weights: Option<&[f64]>) -> Vec<(f64, f64)> {
         let mut counts = vec![(0.0, 0.0); self.action_count()];
         for (i, (&action, &y)) in self.actions.iter().zip(&self.labels).enumerate() {

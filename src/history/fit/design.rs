@@ -1,4 +1,4 @@
-//! Candidate models of acceptance, in rising complexity, and the columns of those that are logistic.
+//! Candidate models of acceptance, the simplest first, and the columns of the logistic ones.
 //!
 //! With s the scaled value of the action and x the features:
 //!
@@ -7,7 +7,7 @@
 //! logistic       1, x, s
 //! categories     1, x, s, and a term for each action of its own
 //! interactions   1, x, s, s x
-//! kernel         kernel ridge regression on (x, s), where offers are few
+//! kernel         kernel ridge regression on (x, s), for few offers
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl ModelKind {
         }
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     pub fn title(self, action: &str) -> String {
         match self {
             Self::Rates => format!("one rate per {action}"),
@@ -65,16 +65,16 @@ impl ModelKind {
 
 /// The columns of a logistic model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Columns {
+pub struct DesignColumns {
     kind: ModelKind,
     /// Features without the constant.
     features: usize,
-    /// Where they begin in a context.
+    /// Index of the first of them in a context.
     first: usize,
     actions: usize,
 }
 
-impl Columns {
+impl DesignColumns {
     /// The columns of a logistic kind for these data.
     pub fn new(kind: ModelKind, data: &OfferData) -> Self {
         let first = usize::from(data.has_constant);
@@ -87,6 +87,7 @@ impl Columns {
     }
 
     /// Number of columns.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a constant")]
     pub fn len(&self) -> usize {
         let own = match self.kind {
             ModelKind::Categories => self.actions,
@@ -94,11 +95,6 @@ impl Columns {
             _ => 0,
         };
         self.features + 2 + own
-    }
-
-    /// Whether there is no column, which never is.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// The columns of a context and an action with this scaled value.

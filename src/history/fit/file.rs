@@ -1,4 +1,4 @@
-//! `model.json`: the model that was fitted, how it was chosen and how well it does.
+//! `model.json`: the fitted model, why it was chosen and how well it fits.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,9 @@ use super::design::ModelKind;
 /// The content of a model file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelFile {
-    /// Version of the program that made it.
+    /// Version of the program that wrote it.
     pub version: String,
-    /// The log that it was fitted to.
+    /// Counts of its log.
     pub log: LogCounts,
     /// What an action is called.
     pub action: String,
@@ -23,13 +23,13 @@ pub struct ModelFile {
     pub base_log_loss: f64,
     /// Mean squared error of the base rate, held out.
     pub base_brier: f64,
-    /// Held-out probabilities against what happened.
+    /// Held-out probabilities against shares accepted.
     pub reliability: Vec<ReliabilityBin>,
     /// By action.
     pub actions: Vec<ActionFit>,
     /// Values of the actions that plans use.
     pub planned: Vec<f64>,
-    /// Whether acceptance moves with the action's value as it should.
+    /// Whether acceptance is monotone in the action's value.
     pub monotonicity: Monotonicity,
     /// Share of the variation of offers that features and step explain, held out.
     pub offers_explained: f64,
@@ -37,16 +37,16 @@ pub struct ModelFile {
     pub steps: Vec<StepArrivals>,
     /// A step with fewer arrivals takes the contexts of all steps.
     pub pooled_below: u64,
-    /// Episodes that were watched only until their stock was gone.
+    /// Episodes that were observed only until their stock was gone.
     pub cut_short: u64,
     /// A norm bound for the learner's oracle: at least twice the norm fitted here, on columns divided by their sizes.
     pub norm_bound: f64,
-    /// What to be careful with.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
 impl ModelFile {
-    /// Share of the log's arrivals that its world does not have: where several come at one step, plans expect one.
+    /// Share of the log's arrivals that plans ignore: several at one step, where plans expect at most one.
     pub fn crowded_out(&self) -> f64 {
         let beyond = |s: &StepArrivals| s.arrivals.saturating_sub(self.log.episodes);
         let lost: u64 = self.steps.iter().map(beyond).sum();
@@ -54,7 +54,7 @@ impl ModelFile {
     }
 }
 
-/// A log by its numbers.
+/// Counts of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCounts {
     /// Episodes.
@@ -83,11 +83,11 @@ pub struct FittedModel {
 /// A coefficient, or a rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Term {
-    /// What it belongs to.
+    /// Name of the column.
     pub name: String,
     /// Its value.
     pub coefficient: f64,
-    /// Standard error, where it is known.
+    /// Standard error, if known.
     pub standard_error: Option<f64>,
 }
 
@@ -127,7 +127,7 @@ pub struct ReliabilityBin {
     pub lower: f64,
     /// Upper end of its 95% interval.
     pub upper: f64,
-    /// How many offers.
+    /// Number of offers.
     pub offers: u64,
 }
 
@@ -146,22 +146,22 @@ pub struct ActionFit {
     pub lower: f64,
     /// Upper end of its 95% interval.
     pub upper: f64,
-    /// What the model says of these, held out.
+    /// Mean held-out probability of these.
     pub predicted: f64,
-    /// Whether it was offered too seldom to plan with.
+    /// Whether it was offered too rarely to plan with.
     pub thin: bool,
 }
 
-/// How acceptance moves with the action's value.
+/// How acceptance depends on the action's value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Monotonicity {
     /// `falling` or `rising`.
     pub expected: String,
     /// Mean acceptance by action over all arrivals, by the model.
     pub means: Vec<f64>,
-    /// Neighbouring values between which it goes the other way.
+    /// Neighbouring values between which the mean goes the wrong way.
     pub wrong_steps: Vec<(f64, f64)>,
-    /// Share of arrivals for whom it goes the other way somewhere.
+    /// Share of arrivals for whom it goes the wrong way somewhere.
     pub wrong_share: f64,
 }
 
@@ -172,7 +172,7 @@ pub struct StepArrivals {
     pub step: usize,
     /// Arrivals in the log.
     pub arrivals: u64,
-    /// Probability that somebody comes.
+    /// Probability of an arrival.
     pub rate: f64,
     /// Whether its contexts are those of all steps.
     pub pooled: bool,

@@ -1,11 +1,10 @@
-//! Intervals: of a share, and of what a fitted model says of one context. Pointwise, at 95%.
+//! Pointwise 95% intervals: of a share, and of a fitted model's rho in one context.
 
 use nalgebra::{Cholesky, DVector, Dyn};
 
 use super::data::OfferData;
-use super::design::{Columns, ModelKind};
-use super::kernel::{KernelFit, Points, squared_exponential};
-use super::model::{Fit, Fitter};
+use super::design::{DesignColumns, ModelKind};
+use super::model::{Expansion, Fitter, Model, ModelFit};
 use crate::oracle::sigmoid;
 
 /// Half the width of a 95% interval, in standard deviations of a Gaussian.
@@ -31,44 +30,46 @@ pub enum Uncertainty {
     /// The information of the coefficients.
     Logistic {
         /// What they belong to.
-        columns: Columns,
+        columns: DesignColumns,
         /// The coefficients.
         coefficients: Vec<f64>,
-        /// The factor of the Hessian; `None` where it could not be factored.
+        /// The factor of the Hessian; `None` if it could not be factored.
         precision: Option<Cholesky<f64, Dyn>>,
         /// Scaled values of the actions.
         scaled: Vec<f64>,
     },
     /// The posterior of the kernel regression.
     Kernel {
-        /// The points.
-        points: Points,
-        /// The fit.
-        fit: Option<KernelFit>,
-        /// Variance of an outcome, and the penalty.
-        noise: (f64, f64),
-        /// Scaled values of the actions, and features that are passed over.
-        scaled: (Vec<f64>, usize),
+        /// Its mean.
+        mean: Expansion,
+        /// The factor of K + lambda.
+        factor: Cholesky<f64, Dyn>,
+        /// Variance of an outcome, divided by the penalty.
+        scale: f64,
     },
+    /// The model could not be fitted.
+    Unknown,
 }
 
 impl Uncertainty {
     /// Of a model fitted to all offers.
-    pub fn new(fitter: &Fitter, data: &OfferData, fit: &Fit, lambda: f64) -> Self {
+    pub fn new(fitter: &Fitter, data: &OfferData, fit: &ModelFit, lambda: f64) -> Self {
         match fitter.kind() {
             ModelKind::Rates => Self::Rates(data.counts(None)),
             ModelKind::Kernel => {
                 let rate = data.labels.iter().sum::<f64>() / data.len().max(1) as f64;
-                Self::Kernel {
-                    points: Points::of(data),
-                    fit: fitter.kernel_fit(lambda, None).map(|(_, fit)| fit),
-                    noise: (rate * (1.0 - rate), lambda),
-                    scaled: (data.scaled.clone(), usize::from(data.has_constant)),
+                match (&fit.model, fitter.kernel_fit(lambda, None)) {
+                    (Model::Kernel(mean), Some((_, kernel_fit))) => Self::Kernel {
+                        mean: mean.clone(),
+                        factor: kernel_fit.factor,
+                        scale: rate * (1.0 - rate) / lambda,
+                    },
+                    _ => Self::Unknown,
                 }
             }
             _ => Self::Logistic {
                 columns: *fitter.columns(),
-                precision: fitter.regression(lambda, None).precision(&fit.coefficients),
+                precision: fitter.precision(lambda, &fit.coefficients),
                 coefficients: fit.coefficients.clone(),
                 scaled: data.scaled.clone(),
             },
@@ -99,29 +100,20 @@ impl Uncertainty {
                 (sigmoid(eta - half), sigmoid(eta + half))
             }
             Self::Kernel {
-                points,
-                fit,
-                noise: (variance, lambda),
-                scaled: (scaled, first),
+                mean,
+                factor,
+                scale,
             } => {
-                let Some(fit) = fit else {
-                    return (0.0, 1.0);
-                };
-                let point = [&theta[*first..], &[scaled[action - 1]]].concat();
-                let length = points.length();
-                let k = fit
-                    .used
-                    .iter()
-                    .map(|&i| squared_exponential(points.point(i), &point, length));
-                let k = DVector::from_iterator(fit.used.len(), k);
-                let centre: f64 = k.iter().zip(&fit.weights).map(|(k, w)| k * w).sum();
-                let left = (1.0 - k.dot(&fit.factor.solve(&k))).max(0.0);
-                let half = Z * (variance / lambda * left).sqrt();
+                let k = DVector::from_iterator(mean.centers.len(), mean.kernels(theta, action));
+                let centre = mean.at(theta, action);
+                let left = (1.0 - k.dot(&factor.solve(&k))).max(0.0);
+                let half = Z * (scale * left).sqrt();
                 (
                     (centre - half).clamp(0.0, 1.0),
                     (centre + half).clamp(0.0, 1.0),
                 )
             }
+            Self::Unknown => (0.0, 1.0),
         }
     }
 

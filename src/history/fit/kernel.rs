@@ -1,11 +1,11 @@
-//! Kernel ridge regression on (x, s), clipped into [0, 1]: the candidate for few offers. The work grows with the cube of
-//! their number.
+//! Kernel ridge regression on (x, s), clipped into [0, 1]: a candidate for few offers, because its cost is cubic in their
+//! number.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 use super::data::OfferData;
 
-/// More offers than this are too many.
+/// The most offers for a kernel regression.
 pub const KERNEL_LIMIT: usize = 400;
 
 /// Points (x, s) of offers.
@@ -30,7 +30,7 @@ impl Points {
         Self { width, coordinates }
     }
 
-    /// The length at which a kernel on scaled coordinates is neither flat nor spiky.
+    /// A moderate length scale for scaled coordinates.
     pub fn length(&self) -> f64 {
         2.0 * (self.width as f64).sqrt()
     }
@@ -50,7 +50,7 @@ pub fn squared_exponential(x: &[f64], y: &[f64], length: f64) -> f64 {
 /// The regression of labels on points: weights of the kernel at each, and the factor of K + lambda / w.
 #[derive(Debug, Clone)]
 pub struct KernelFit {
-    /// Which points were used.
+    /// Indices of the points used.
     pub used: Vec<usize>,
     /// One weight per point used.
     pub weights: Vec<f64>,
@@ -58,7 +58,7 @@ pub struct KernelFit {
     pub factor: Cholesky<f64, Dyn>,
 }
 
-/// Fits the points with positive weight. A weight counts as so many equal observations.
+/// Fits the points with positive weight. A weight w counts as w equal observations.
 pub fn fit(
     points: &Points,
     labels: &[f64],

@@ -1,4 +1,4 @@
-//! From a labeled log to a model of acceptance: candidates in rising complexity, compared on held-out episodes.
+//! From a labeled log to a model of acceptance: candidates of increasing complexity, compared on held-out episodes.
 
 mod checks;
 mod compare;
@@ -7,7 +7,6 @@ mod design;
 mod file;
 mod intervals;
 mod kernel;
-mod logistic;
 mod model;
 mod warnings;
 
@@ -19,22 +18,25 @@ use super::task_file::TaskFile;
 use crate::error::Invalid;
 use crate::task::Task;
 
-pub use checks::{THIN_OFFERS, THIN_SHARE};
-pub use compare::{Comparison, FOLDS, Folds};
-pub use data::OfferData;
-pub use design::{Columns as DesignColumns, ModelKind};
-pub use file::{
-    ActionFit, CandidateFit, FittedModel, LogCounts, ModelFile, Monotonicity, ReliabilityBin,
-    StepArrivals, Term,
-};
-pub use intervals::{Uncertainty, Z, wilson};
-pub use logistic::Regression;
-pub use model::{EXACT, Expansion, Fit, Fitter, Model, SomeActions};
+use checks::THIN_OFFERS;
+use compare::Comparison;
+use file::{ActionFit, FittedModel, LogCounts, StepArrivals, Term};
 
-/// How a fit is made.
+pub(crate) use compare::Folds;
+#[doc(hidden)]
+pub use data::OfferData;
+pub use design::ModelKind;
+pub use file::ModelFile;
+#[doc(hidden)]
+pub use intervals::Uncertainty;
+#[doc(hidden)]
+pub use model::{EXACT, Fitter};
+pub use model::{Model, ModelFit, SomeActions};
+
+/// Settings of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FitSettings {
-    /// Whether plans may use actions that were offered seldom.
+    /// Whether plans may use rarely offered actions.
     pub keep_thin: bool,
     /// A step with fewer arrivals takes the contexts of all steps.
     pub pooled_below: u64,
@@ -49,7 +51,7 @@ impl Default for FitSettings {
     }
 }
 
-/// A log and what it says of acceptance and arrivals.
+/// A log with the fitted models of acceptance and arrivals.
 #[derive(Debug)]
 pub struct Fitted {
     /// The task of all actions in the log.
@@ -59,14 +61,14 @@ pub struct Fitted {
     /// Its offers.
     pub data: OfferData,
     /// The model.
-    pub fit: Fit,
-    /// How well it is known.
+    pub fit: ModelFit,
+    /// Its uncertainty.
     pub uncertainty: Uncertainty,
     /// Contexts by step.
     pub law: EmpiricalLaw,
-    /// How long each episode was watched.
+    /// How long each episode was observed.
     pub exposure: Exposure,
-    /// What was found.
+    /// The content of the model file.
     pub file: ModelFile,
 }
 
@@ -77,23 +79,18 @@ pub fn fit(
     log: LabeledLog,
     settings: FitSettings,
 ) -> Result<Fitted, Invalid> {
-    let values = task.application().action_values().to_vec();
-    let data = OfferData::new(
-        &log,
-        task_file.encoding.constant,
-        &task_file.action,
-        &values,
-    );
+    let values = task.application().action_values();
+    let data = OfferData::new(&log, task_file.encoding.constant, &task_file.action, values);
     check_log(&log, &data, task_file)?;
     let folds = Folds::new(log.episodes().len());
-    let comparison = Comparison::run(&data, &folds);
-    let choice = comparison.choice();
+    let noun = task_file.application.noun();
+    let comparison = Comparison::run(&data, &folds, noun);
+    let choice = &comparison.choice().fit;
     let (fit, uncertainty, terms) = fit_all(task_file, &data, &values, choice.kind, choice.lambda);
     let law = EmpiricalLaw::new(&log, task.horizon(), settings.pooled_below);
     let exposure = Exposure::of(&log, &task);
     let actions = checks::actions(&data, &comparison, &values, log.arrivals().len());
     let planned = planned(&actions, task_file, settings)?;
-    let noun = task_file.application.noun();
     let rises = task_file.application.acceptance_rises();
     let mut file = ModelFile {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -102,10 +99,14 @@ pub fn fit(
         model: FittedModel {
             kind: choice.kind,
             lambda: choice.lambda,
-            reason: comparison.reason(noun),
+            reason: comparison.reason(),
             terms,
         },
-        candidates: candidates(&comparison, noun),
+        candidates: comparison
+            .candidates
+            .iter()
+            .map(|c| c.fit.clone())
+            .collect(),
         compared_offers: comparison.offers.len() as u64,
         base_log_loss: comparison.base_log_loss,
         base_brier: comparison.base_brier,
@@ -134,7 +135,7 @@ pub fn fit(
 }
 
 impl Fitted {
-    /// The fit that a model file tells of, made again from its log.
+    /// Repeats the fit of a model file on its log.
     pub fn again(
         task_file: &TaskFile,
         task: Arc<Task>,
@@ -196,7 +197,7 @@ fn fit_all(
     values: &[f64],
     kind: ModelKind,
     lambda: f64,
-) -> (Fit, Uncertainty, Vec<Term>) {
+) -> (ModelFit, Uncertainty, Vec<Term>) {
     let fitter = Fitter::new(kind, data);
     let fit = fitter.fit(lambda, None, None, EXACT);
     let uncertainty = Uncertainty::new(&fitter, data, &fit, lambda);
@@ -219,7 +220,7 @@ fn planned(
         return Err(Invalid::new(
             "log",
             format!("no {noun} that was offered {THIN_OFFERS} times and in 2% of arrivals"),
-            format!("more offers, or leave to plan with every {noun} all the same"),
+            format!("more offers, or permission to plan with every {noun} anyway"),
         ));
     }
     Ok(planned)
@@ -235,8 +236,8 @@ fn steps(law: &EmpiricalLaw, rates: &[f64]) -> Vec<StepArrivals> {
     rates.iter().enumerate().map(step).collect()
 }
 
-/// The numbers of a log, by which a model knows it again.
-pub fn counts_of(log: &LabeledLog) -> LogCounts {
+/// The counts that identify the log of a model.
+fn counts_of(log: &LabeledLog) -> LogCounts {
     LogCounts {
         episodes: log.episodes().len() as u64,
         arrivals: log.arrivals().len() as u64,
@@ -245,12 +246,12 @@ pub fn counts_of(log: &LabeledLog) -> LogCounts {
     }
 }
 
-/// Refuses logs that nothing can be learnt from.
+/// Refuses logs without information.
 fn check_log(log: &LabeledLog, data: &OfferData, task: &TaskFile) -> Result<(), Invalid> {
     let noun = task.application.noun();
     let refuse = |found: String, accepted: String| Err(Invalid::new("log", found, accepted));
     if log.episodes().len() < 2 {
-        let accepted = "two or more, to hold some of them out".into();
+        let accepted = "two or more, so that some can be held out".into();
         return refuse("a single episode".into(), accepted);
     }
     if data.is_empty() {
@@ -260,8 +261,7 @@ fn check_log(log: &LabeledLog, data: &OfferData, task: &TaskFile) -> Result<(), 
         );
     }
     if log.accepted() == 0 {
-        let accepted =
-            "some acceptances: without them no model can tell one offer from another".into();
+        let accepted = "some acceptances: without them all offers look alike".into();
         return refuse(
             format!("{} offers, none of them accepted", data.len()),
             accepted,
@@ -270,35 +270,10 @@ fn check_log(log: &LabeledLog, data: &OfferData, task: &TaskFile) -> Result<(), 
     Ok(())
 }
 
-fn candidates(comparison: &Comparison, noun: &str) -> Vec<CandidateFit> {
-    let best = &comparison.candidates[comparison.best];
-    let candidate = |(i, c): (usize, &compare::Candidate)| {
-        let (behind, behind_error) = c.difference(best);
-        CandidateFit {
-            kind: c.kind,
-            title: c.kind.title(noun),
-            parameters: c.parameters as u64,
-            lambda: c.lambda,
-            log_loss: c.log_loss,
-            standard_error: c.standard_error,
-            behind,
-            behind_error,
-            brier: c.brier,
-            chosen: i == comparison.chosen,
-        }
-    };
-    comparison
-        .candidates
-        .iter()
-        .enumerate()
-        .map(candidate)
-        .collect()
-}
-
 fn terms(
     fitter: &Fitter,
     data: &OfferData,
-    fit: &Fit,
+    fit: &ModelFit,
     uncertainty: &Uncertainty,
     task: &TaskFile,
     values: &[f64],
@@ -354,14 +329,14 @@ fn norm_bound(data: &OfferData, task: &Task, file: &TaskFile) -> f64 {
         .zip(&sizes)
         .map(|(w, size)| (w * size).powi(2))
         .sum();
-    // Two digits are plenty for a bound.
+    // One decimal is enough for a bound.
     let twice = 2.0 * square.sqrt();
     (twice * 10.0).ceil().max(10.0) / 10.0
 }
 
-/// The weights on phi = (theta, action value) that a plain logistic fit amounts to. Without a constant among the features
-/// the intercept has no place there and is left out.
-pub fn phi_weights(beta: &[f64], file: &TaskFile) -> Vec<f64> {
+/// The weights on phi = (theta, action value) of a plain logistic fit. Without a constant feature the intercept is left
+/// out.
+pub(crate) fn phi_weights(beta: &[f64], file: &TaskFile) -> Vec<f64> {
     let encoding = &file.encoding;
     let features = encoding.dimension() - usize::from(encoding.constant);
     let slope = beta[features + 1] / file.action.deviation;

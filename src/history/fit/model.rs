@@ -1,10 +1,11 @@
 //! A fitted model of acceptance: rho(theta, a) for every action of the log.
 
+use nalgebra::{Cholesky, DVector, Dyn};
+
 use super::data::OfferData;
-use super::design::{Columns, ModelKind};
+use super::design::{DesignColumns, ModelKind};
 use super::kernel::{self, KernelFit, Points, squared_exponential};
-use super::logistic::Regression;
-use crate::oracle::{Truth, sigmoid};
+use crate::oracle::{Design, LogisticProblem, Penalty, Truth, sigmoid};
 use crate::task::Context;
 
 /// rho(theta, a).
@@ -34,18 +35,22 @@ pub struct Expansion {
     pub length: f64,
     /// Scaled values of the actions.
     pub scaled: Vec<f64>,
-    /// Features that are passed over: the constant.
+    /// Features to skip: the constant.
     pub first: usize,
 }
 
 impl Expansion {
-    fn at(&self, theta: &[f64], action: usize) -> f64 {
+    /// k between the centers and the point of an action.
+    pub(super) fn kernels(&self, theta: &[f64], action: usize) -> impl Iterator<Item = f64> {
         let point = [&theta[self.first..], &[self.scaled[action - 1]]].concat();
-        let terms = self.centers.iter().zip(&self.weights);
-        let sum: f64 = terms
-            .map(|(c, w)| w * squared_exponential(c, &point, self.length))
-            .sum();
-        sum.clamp(0.0, 1.0)
+        let centers = self.centers.iter();
+        centers.map(move |center| squared_exponential(center, &point, self.length))
+    }
+
+    /// The sum, not clipped.
+    pub(super) fn at(&self, theta: &[f64], action: usize) -> f64 {
+        let terms = self.kernels(theta, action).zip(&self.weights);
+        terms.map(|(k, w)| w * k).sum()
     }
 }
 
@@ -60,7 +65,7 @@ impl Model {
                 let product: f64 = slopes.iter().zip(theta).map(|(w, x)| w * x).sum();
                 sigmoid(intercepts[action - 1] + product)
             }
-            Self::Kernel(expansion) => expansion.at(theta, action),
+            Self::Kernel(expansion) => expansion.at(theta, action).clamp(0.0, 1.0),
         }
     }
 
@@ -111,39 +116,45 @@ impl Truth for SomeActions {
     }
 }
 
-/// A kind of model and data to fit it to, again and again with other weights.
+/// A kind of model and the data, for repeated fits with different weights.
 #[derive(Debug)]
 pub struct Fitter<'d> {
     data: &'d OfferData,
     kind: ModelKind,
-    columns: Columns,
-    rows: Vec<f64>,
+    columns: DesignColumns,
+    /// Of a logistic kind, and the weight 1 of each row.
+    design: Design,
+    ones: Vec<f64>,
     points: Option<Points>,
 }
 
-/// What a fit found.
+/// A fitted model.
 #[derive(Debug, Clone)]
-pub struct Fit {
+pub struct ModelFit {
     /// Coefficients of the columns, rates, or weights of the kernel.
     pub coefficients: Vec<f64>,
     /// The model.
     pub model: Model,
 }
 
-/// How close to its minimum a fit gets, where that is reported.
+/// The accuracy of the objective in a reported fit.
 pub const EXACT: f64 = 1e-18;
+
+/// Keeps the problem strictly convex: the constant is not penalised otherwise, and diverges if all outcomes are equal.
+const FLOOR: f64 = 1e-10;
 
 impl<'d> Fitter<'d> {
     /// A fitter of a kind for these data.
     pub fn new(kind: ModelKind, data: &'d OfferData) -> Self {
-        let columns = Columns::new(kind, data);
+        let columns = DesignColumns::new(kind, data);
         let is_logistic = !matches!(kind, ModelKind::Rates | ModelKind::Kernel);
+        let (rows, labels) = match is_logistic {
+            true => (columns.rows(data), &data.labels[..]),
+            false => (Vec::new(), &[][..]),
+        };
         Self {
-            rows: if is_logistic {
-                columns.rows(data)
-            } else {
-                Vec::new()
-            },
+            design: Design::of_rows(columns.len(), &rows, labels),
+            ones: vec![1.0; labels.len()],
             points: (kind == ModelKind::Kernel).then(|| Points::of(data)),
             data,
             kind,
@@ -157,7 +168,7 @@ impl<'d> Fitter<'d> {
     }
 
     /// The columns of a logistic kind.
-    pub fn columns(&self) -> &Columns {
+    pub fn columns(&self) -> &DesignColumns {
         &self.columns
     }
 
@@ -177,26 +188,56 @@ impl<'d> Fitter<'d> {
         weights: Option<&[f64]>,
         start: Option<&[f64]>,
         gap: f64,
-    ) -> Fit {
+    ) -> ModelFit {
         match self.kind {
             ModelKind::Rates => {
                 let rates = rates(&self.data.counts(weights));
-                Fit {
+                ModelFit {
                     coefficients: rates.clone(),
                     model: Model::Rates(rates),
                 }
             }
             ModelKind::Kernel => self.fit_kernel(lambda, weights),
             _ => {
-                let zeros = vec![0.0; self.columns.len()];
-                let start = start.unwrap_or(&zeros);
-                let coefficients = self.regression(lambda, weights).fit(start, gap);
-                Fit {
+                let coefficients = self.fit_logistic(lambda, weights, start, gap);
+                ModelFit {
                     model: self.logistic(&coefficients),
                     coefficients,
                 }
             }
         }
+    }
+
+    fn fit_logistic(
+        &self,
+        lambda: f64,
+        weights: Option<&[f64]>,
+        start: Option<&[f64]>,
+        gap: f64,
+    ) -> Vec<f64> {
+        let zeros = vec![0.0; self.columns.len()];
+        let start = DVector::from_column_slice(start.unwrap_or(&zeros));
+        let weights = weights.unwrap_or(&self.ones);
+        let used: Vec<f64> = weights.iter().copied().filter(|w| *w > 0.0).collect();
+        let estimate = match 2 * used.len() < weights.len() {
+            false => problem(&self.design, weights, lambda).fit(start, Some(gap)),
+            // Most rows do not count: leave them out.
+            true => {
+                let design = self.design.weighted_rows(weights);
+                problem(&design, &used, lambda).fit(start, Some(gap))
+            }
+        };
+        estimate.mu.as_slice().to_vec()
+    }
+
+    /// The factor of the Hessian of a logistic kind at a point; its inverse is the covariance of the estimate.
+    pub(super) fn precision(
+        &self,
+        lambda: f64,
+        coefficients: &[f64],
+    ) -> Option<Cholesky<f64, Dyn>> {
+        let point = DVector::from_column_slice(coefficients);
+        problem(&self.design, &self.ones, lambda).precision(&point)
     }
 
     /// The model of some coefficients of a logistic kind.
@@ -205,25 +246,18 @@ impl<'d> Fitter<'d> {
         Model::Logistic { intercepts, slopes }
     }
 
-    /// The regression of a logistic kind.
-    pub fn regression<'a>(&'a self, lambda: f64, weights: Option<&'a [f64]>) -> Regression<'a> {
-        Regression {
-            rows: &self.rows,
-            columns: self.columns.len(),
-            labels: &self.data.labels,
-            weights,
-            lambda,
-        }
-    }
-
-    /// The kernel regression, where the kind is one.
-    pub fn kernel_fit(&self, lambda: f64, weights: Option<&[f64]>) -> Option<(&Points, KernelFit)> {
+    /// The kernel regression, if the kind is one.
+    pub(super) fn kernel_fit(
+        &self,
+        lambda: f64,
+        weights: Option<&[f64]>,
+    ) -> Option<(&Points, KernelFit)> {
         let points = self.points.as_ref()?;
         let fit = kernel::fit(points, &self.data.labels, weights, lambda)?;
         Some((points, fit))
     }
 
-    fn fit_kernel(&self, lambda: f64, weights: Option<&[f64]>) -> Fit {
+    fn fit_kernel(&self, lambda: f64, weights: Option<&[f64]>) -> ModelFit {
         let mut expansion = Expansion {
             centers: Vec::new(),
             weights: Vec::new(),
@@ -236,14 +270,26 @@ impl<'d> Fitter<'d> {
             expansion.centers = fit.used.iter().map(|&i| points.point(i).to_vec()).collect();
             expansion.weights = fit.weights;
         }
-        Fit {
+        ModelFit {
             coefficients: expansion.weights.clone(),
             model: Model::Kernel(expansion),
         }
     }
 }
 
-/// (accepted + 1/2) / (offers + 1) of each action; the rate of all where one was never offered.
+/// Ridge logistic regression with weights; the constant, the first column, is not penalised.
+fn problem<'a>(design: &'a Design, weights: &'a [f64], lambda: f64) -> LogisticProblem<'a> {
+    LogisticProblem {
+        design,
+        weights: Some(weights),
+        penalty: Penalty {
+            lambda: lambda.max(FLOOR),
+            constant: Some(FLOOR),
+        },
+    }
+}
+
+/// (accepted + 1/2) / (offers + 1) of each action; the overall rate for an action that was never offered.
 fn rates(counts: &[(f64, f64)]) -> Vec<f64> {
     let rate = |offers: f64, accepted: f64| (accepted + 0.5) / (offers + 1.0);
     let (offers, accepted) = counts

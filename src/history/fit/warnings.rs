@@ -1,12 +1,12 @@
-//! What a user should be careful with, in words.
+//! Warnings about a fit, for the user.
 
 use super::compare::FOLDS;
 use super::file::ModelFile;
 
-/// Offers explained by features beyond this share call for a warning.
+/// A larger share of offers explained by features causes a warning.
 const FOLLOWS_FEATURES: f64 = 0.1;
 
-/// Everything that a user should be careful with.
+/// All warnings.
 pub(super) fn of(file: &ModelFile, keep_thin: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     let noun = &file.action;
@@ -18,12 +18,12 @@ pub(super) fn of(file: &ModelFile, keep_thin: bool) -> Vec<String> {
         .collect();
     if !thin.is_empty() {
         let what = if keep_thin {
-            "kept all the same"
+            "kept anyway"
         } else {
             "left out of plans"
         };
         warnings.push(format!(
-            "offered too seldom to plan with (times), {what}: {noun} {}",
+            "offered too rarely to plan with (times), {what}: {noun} {}",
             thin.join(", ")
         ));
     }
@@ -33,8 +33,7 @@ pub(super) fn of(file: &ModelFile, keep_thin: bool) -> Vec<String> {
         ));
     }
     if file.log.accepted == file.log.offers {
-        warnings
-            .push("every offer was accepted: nothing is known of offers that people refuse".into());
+        warnings.push("every offer was accepted: nothing is known of refused offers".into());
     }
     let outside: Vec<String> = file
         .actions
@@ -44,19 +43,19 @@ pub(super) fn of(file: &ModelFile, keep_thin: bool) -> Vec<String> {
         .collect();
     if !outside.is_empty() {
         warnings.push(format!(
-            "the model does not meet the share accepted at {noun} {}: its 95% interval lies elsewhere",
+            "the model's mean is outside the 95% interval of the share accepted at {noun} {}",
             outside.join(", ")
         ));
     }
     for (from, to) in &file.monotonicity.wrong_steps {
         warnings.push(format!(
-            "by the model acceptance is not {} from {noun} {from} to {to}",
+            "according to the model, acceptance is not {} from {noun} {from} to {to}",
             file.monotonicity.expected
         ));
     }
     if file.offers_explained > FOLLOWS_FEATURES {
         warnings.push(format!(
-            "offers follow the features: these explain {:.0}% of their variation; the model allows for what it sees, not for what else whoever set them saw",
+            "offers depend on the features, which explain {:.0}% of their variation; the model corrects for these features, not for anything else that offers were based on",
             100.0 * file.offers_explained
         ));
     }
@@ -67,7 +66,7 @@ pub(super) fn of(file: &ModelFile, keep_thin: bool) -> Vec<String> {
     }
     if file.cut_short > 0 {
         warnings.push(format!(
-            "nobody was written down once the stock was gone ({} episodes): arrival rates are those of steps before that",
+            "no arrivals were recorded after the stock was gone ({} episodes): arrival rates are those of the steps before",
             file.cut_short
         ));
     }

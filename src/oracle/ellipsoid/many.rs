@@ -1,4 +1,4 @@
-//! Arithmetic on many contexts side by side, compiled for the vectors of the machine.
+//! SIMD arithmetic on many contexts side by side.
 
 /// Contexts that are evaluated together.
 pub(super) const BULK: usize = 64;
@@ -11,7 +11,7 @@ pub(super) type Many = [f64; BULK];
 pub(super) fn set_columns(features: &[f64], columns: &mut [Many]) {
     match columns {
         [a] => a[..features.len()].copy_from_slice(features),
-        // Of known length: the compiler makes vectors of it.
+        // Known lengths, so that compilers vectorise.
         [a, b] => {
             for (([x, y], a), b) in features.as_chunks().0.iter().zip(a).zip(b) {
                 (*a, *b) = (*x, *y);
@@ -32,7 +32,7 @@ pub(super) fn set_columns(features: &[f64], columns: &mut [Many]) {
     }
 }
 
-/// What belongs to theta ([`super::ThetaPart`]) of many contexts: utilities, squares, crosses.
+/// [`super::ThetaPart`] of many contexts: utilities, squares, crosses.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub(super) fn theta_parts(thetas: &[Many], mu: &[f64], v_inverse: &[f64]) -> (Many, Many, Many) {
     let mut square = [0.0; BULK];
@@ -101,7 +101,7 @@ pub(super) fn clipped(center: &Many, radius: &Many) -> (Many, Many) {
     (upper, lower)
 }
 
-/// center +- radius, clamped to what the norm bound allows.
+/// center +- radius, clamped to the norm bound.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub(super) fn clamped(
     center: &Many,

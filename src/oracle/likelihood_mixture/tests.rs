@@ -25,7 +25,7 @@ fn agrees_with_mpmath() {
     let design = Design::of_rows(3, &PHI.concat(), &LABELS);
     let set = LikelihoodMixture::new(&design, 1.0, 0.1, DVector::zeros(3));
     let mu = [0.272352412440, -0.205763671289, -0.169217933116];
-    for (found, wanted) in set.fit.mu.iter().zip(mu) {
+    for (found, wanted) in set.estimate.mu.iter().zip(mu) {
         assert_abs_diff_eq!(*found, wanted, epsilon = 2e-12);
     }
     assert_abs_diff_eq!(set.beta, 4.653312150659, epsilon = 1e-11);
@@ -151,16 +151,17 @@ fn the_evidence_is_above_its_bound() {
                 let design = rows(&mut rng, d, n, one_sided);
                 let set = LikelihoodMixture::new(&design, bound, 0.1, DVector::zeros(d));
                 let lambda = ridge(d, bound);
-                let j_min = loss(&design, &set.fit.mu) + 0.5 * lambda * set.fit.mu.norm_squared();
+                let j_min =
+                    loss(&design, &set.estimate.mu) + 0.5 * lambda * set.estimate.mu.norm_squared();
                 let claimed = set.beta - 0.5 * lambda * bound * bound - 10f64.ln() + j_min;
                 // A box of 12 deviations around mu. What it leaves out would only make the evidence larger.
-                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.fit.mu);
+                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.estimate.mu);
                 let variances = hessian.try_inverse().unwrap().diagonal();
                 let side: i32 = if d == 1 { 20_000 } else { 150 };
                 let steps = variances.map(|v| 12.0 * v.sqrt() / f64::from(side));
                 let at = |i: i32, j: i32| {
                     let way = [f64::from(i), f64::from(j)];
-                    DVector::from_fn(d, |k, _| set.fit.mu[k] + steps[k] * way[k])
+                    DVector::from_fn(d, |k, _| set.estimate.mu[k] + steps[k] * way[k])
                 };
                 let second = if d == 1 { 0..=0 } else { -side..=side };
                 let sum: f64 = (-side..=side)
@@ -200,15 +201,15 @@ fn the_ellipsoid_holds_the_exact_likelihood_set() {
                 let set = LikelihoodMixture::new(&design, bound, 0.1, DVector::zeros(d));
                 let lambda = ridge(d, bound);
                 let j = |mu: &DVector<f64>| loss(&design, mu) + 0.5 * lambda * mu.norm_squared();
-                let j_min = j(&set.fit.mu);
-                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.fit.mu);
+                let j_min = j(&set.estimate.mu);
+                let (_, hessian) = newton::psi_and_jacobian(&design, lambda, &set.estimate.mu);
                 for _ in 0..100 {
                     let way = DVector::from_fn(d, |_, _| rng.random::<f64>() - 0.5).normalize();
                     let inside = |r: f64| {
-                        let mu = &set.fit.mu + r * &way;
+                        let mu = &set.estimate.mu + r * &way;
                         mu.norm() <= bound && j(&mu) - j_min <= set.beta
                     };
-                    let (mut low, mut high) = (0.0, 3.0 * bound + set.fit.mu.norm());
+                    let (mut low, mut high) = (0.0, 3.0 * bound + set.estimate.mu.norm());
                     if !inside(low) {
                         // The penalised minimum itself may lie outside the ball.
                         continue;

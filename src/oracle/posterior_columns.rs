@@ -1,16 +1,16 @@
-//! Columns of the posterior, several side by side. A column z = L^-1 k(phi) belongs to one pair (context, action) and gains
-//! an entry with every row of L; eight of them are computed at a time, one in each lane of the machine.
+//! Columns of the posterior, eight at a time. A column z = L^-1 k(phi) belongs to one pair (context, action) and gains an
+//! entry with every row of L.
 //!
 //! Entry n is ( k(phi_n, phi) - sum_{i<n} L_ni z_i ) / L_nn. Where row n repeats the pair of an earlier row m, L_ni = L_mi for
-//! i < m, and what entry m was made from, k - sum_{i<m} L_mi z_i = L_mm z_m, stands for the kernel and the first m terms.
+//! i < m, and k - sum_{i<m} L_mi z_i = L_mm z_m replaces the kernel and the first m terms.
 
 use std::ops::Range;
 
-use super::lanes::{LANES, Lanes, TOGETHER, new_entry, row_products};
+use super::eights::{EIGHT, Eight, TOGETHER, new_entry, row_products};
 use super::sigmoids::exps_of_negative;
 use crate::task::Kernel;
 
-/// Rows of L that a panel is extended by at a time, while its entries are in cache.
+/// Rows of L by which columns grow at a time, while their entries are in cache.
 const BLOCK: usize = 16;
 
 /// L with L L' = K + noise, row by row, and L^-1 y.
@@ -20,7 +20,7 @@ pub(super) struct Factor {
     inputs: Vec<f64>,
     /// The rows of L; row n ends with its diagonal. Entries that are not summed are 0 here.
     rows: Vec<Vec<f64>>,
-    /// The last row before it with the same pair, where there is one.
+    /// The last earlier row of the same pair, if any.
     repeats: Vec<Option<usize>>,
     /// L^-1 y.
     whitened: Vec<f64>,
@@ -33,25 +33,25 @@ impl Factor {
     }
 
     /// Appends the row of a pair whose column is complete, with its (mean) label and noise variance; `repeats` is the last
-    /// row of the same pair. Returns the square of the new diagonal entry: what of the label's variance the rows before do
-    /// not explain.
+    /// row of the same pair. Returns the square of the new diagonal entry: the variance of the label that earlier rows
+    /// do not explain.
     pub fn append(
         &mut self,
-        panel: &Panel,
+        group: &ColumnGroup,
         lane: usize,
         label: f64,
         noise: f64,
         repeats: Option<usize>,
     ) -> f64 {
-        debug_assert_eq!(panel.z.len(), self.len());
-        let unexplained = noise + (1.0 - panel.explained[lane]).max(0.0);
+        debug_assert_eq!(group.z.len(), self.len());
+        let unexplained = noise + (1.0 - group.explained[lane]).max(0.0);
         let diagonal = unexplained.sqrt();
-        let mut row: Vec<f64> = panel.z.iter().map(|entries| entries[lane]).collect();
+        let mut row: Vec<f64> = group.z.iter().map(|entries| entries[lane]).collect();
         row.push(diagonal);
         row[..repeats.unwrap_or(0)].fill(0.0);
         self.rows.push(row);
-        self.whitened.push((label - panel.mean[lane]) / diagonal);
-        self.inputs.extend_from_slice(panel.phi(lane));
+        self.whitened.push((label - group.mean[lane]) / diagonal);
+        self.inputs.extend_from_slice(group.phi(lane));
         self.repeats.push(repeats);
         unexplained
     }
@@ -64,27 +64,27 @@ impl Factor {
 
 /// The columns of up to eight pairs, all of one length.
 #[derive(Debug, Clone)]
-pub(super) struct Panel {
+pub(super) struct ColumnGroup {
     dimension: usize,
     /// phi of the pairs, flat; fewer than eight are allowed.
     phi: Vec<f64>,
     /// z_n of all pairs, by n.
-    z: Vec<Lanes>,
+    z: Vec<Eight>,
     /// z . (L^-1 y).
-    mean: Lanes,
+    mean: Eight,
     /// |z|^2.
-    explained: Lanes,
+    explained: Eight,
 }
 
-impl Panel {
-    /// No pairs yet, `dimension` features each.
+impl ColumnGroup {
+    /// Without pairs, of `dimension` features each.
     pub fn new(dimension: usize) -> Self {
         Self {
             dimension,
             phi: Vec::new(),
             z: Vec::new(),
-            mean: [0.0; LANES],
-            explained: [0.0; LANES],
+            mean: [0.0; EIGHT],
+            explained: [0.0; EIGHT],
         }
     }
 
@@ -93,9 +93,9 @@ impl Panel {
         self.phi.len() / self.dimension
     }
 
-    /// Whether there is no room for another pair.
+    /// Whether there are eight pairs.
     pub fn is_full(&self) -> bool {
-        self.pairs() == LANES
+        self.pairs() == EIGHT
     }
 
     /// phi of a pair.
@@ -103,19 +103,19 @@ impl Panel {
         &self.phi[lane * self.dimension..(lane + 1) * self.dimension]
     }
 
-    /// Takes in a pair, in a panel without entries.
+    /// Adds a pair to columns without entries.
     pub fn push(&mut self, phi: &[f64]) {
         debug_assert!(self.z.is_empty() && !self.is_full());
         self.phi.extend_from_slice(phi);
     }
 
-    /// Takes in a lane of another panel of the same length (or any, where this one has no pairs yet).
-    pub fn push_lane(&mut self, from: &Self, lane: usize) {
+    /// Adds a column of another group of the same length (or of any length to an empty group).
+    pub fn push_column(&mut self, from: &Self, lane: usize) {
         let to = self.pairs();
         if to == 0 {
-            self.z = vec![[0.0; LANES]; from.z.len()];
+            self.z = vec![[0.0; EIGHT]; from.z.len()];
         }
-        debug_assert!(self.z.len() == from.z.len() && to < LANES);
+        debug_assert!(self.z.len() == from.z.len() && to < EIGHT);
         self.phi.extend_from_slice(from.phi(lane));
         for (mine, theirs) in self.z.iter_mut().zip(&from.z) {
             mine[to] = theirs[lane];
@@ -127,8 +127,8 @@ impl Panel {
     /// Forgets all entries.
     pub fn reset(&mut self) {
         self.z.clear();
-        self.mean = [0.0; LANES];
-        self.explained = [0.0; LANES];
+        self.mean = [0.0; EIGHT];
+        self.explained = [0.0; EIGHT];
     }
 
     /// Mean of the posterior (not clipped) and its deviation.
@@ -137,7 +137,7 @@ impl Panel {
         (self.mean[lane], deviation)
     }
 
-    /// Forward substitution from where the columns end.
+    /// Forward substitution from the end of the columns.
     pub fn extend(&mut self, factor: &Factor, kernel: &Kernel) {
         while self.z.len() < factor.len() {
             let first = self.z.len();
@@ -146,7 +146,7 @@ impl Panel {
             let mut order: [usize; BLOCK] = std::array::from_fn(|i| first + i);
             let order = &mut order[..end - first];
             order.sort_unstable_by_key(|n| (factor.start(*n), *n));
-            let mut products = [[0.0; LANES]; BLOCK];
+            let mut products = [[0.0; EIGHT]; BLOCK];
             for four in order.chunks(TOGETHER) {
                 let start = factor.start(four[0]).min(first);
                 let row = |i: usize| &factor.rows[four[i.min(four.len() - 1)]][start..first];
@@ -163,10 +163,10 @@ impl Panel {
         }
     }
 
-    /// k between the pairs of some rows and those of the panel, all at once; of rows that repeat a pair it is not needed.
-    fn covariances(&self, factor: &Factor, kernel: &Kernel, rows: Range<usize>) -> [Lanes; BLOCK] {
+    /// k between the pairs of some rows and those of the columns, all at once; not for rows that repeat a pair.
+    fn covariances(&self, factor: &Factor, kernel: &Kernel, rows: Range<usize>) -> [Eight; BLOCK] {
         let d = self.dimension;
-        let mut all = [[0.0; LANES]; BLOCK];
+        let mut all = [[0.0; EIGHT]; BLOCK];
         let mut places = [0; BLOCK];
         let mut fresh = 0;
         for n in rows.clone().filter(|n| factor.repeats[*n].is_none()) {
@@ -178,15 +178,15 @@ impl Panel {
             fresh += 1;
         }
         covariances(kernel, all[..fresh].as_flattened_mut());
-        // From the last on, as none moves to an earlier place.
+        // Backwards: each moves to its own or a later place.
         for i in (0..fresh).rev() {
             all[places[i]] = all[i];
         }
         all
     }
 
-    /// Entry n, given the part of its sum that comes before `first` and the covariance.
-    fn append(&mut self, factor: &Factor, n: usize, first: usize, sum: &Lanes, covariance: &Lanes) {
+    /// Entry n, given the part of its sum before `first` and the covariance.
+    fn append(&mut self, factor: &Factor, n: usize, first: usize, sum: &Eight, covariance: &Eight) {
         let row = &factor.rows[n];
         let rest = factor.repeats[n].map_or(*covariance, |m| {
             let diagonal = factor.rows[m][m];
@@ -195,7 +195,7 @@ impl Panel {
         let (mean, explained) = (&mut self.mean, &mut self.explained);
         let entry = new_entry(&self.z[first..], &row[first..], sum, &rest);
         let whitened = factor.whitened[n];
-        for lane in 0..LANES {
+        for lane in 0..EIGHT {
             mean[lane] += entry[lane] * whitened;
             explained[lane] += entry[lane] * entry[lane];
         }
