@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex};
 use cbwk_gpu::config::{Document, Study};
 use cbwk_gpu::dp::cpu::{Cpu, Dense};
 use cbwk_gpu::dp::gpu::Gpu;
-use cbwk_gpu::dp::{Backend, BoundSource, Coefficients, PlanRequest, ValueTable};
+use cbwk_gpu::dp::{
+    Backend, BoundSource, Coefficients, PlanRequest, Precision, RawTable, ValueTable,
+};
 use cbwk_gpu::experiment::{self, NamedPolicy};
 use cbwk_gpu::oracle::{Bounds, Known};
-use cbwk_gpu::policy::{
-    Candidate, Decider, Greedy, MakePolicy, Plan, Policy, Rule, Setting, Start, TIE_SHARE,
-};
+use cbwk_gpu::policy::{Candidate, Decider, Greedy, Plan, Policy, Rule, Setting, Start, TIE_SHARE};
 use cbwk_gpu::task::{Context, EpisodeContexts, Task};
 use cbwk_gpu::world::Optimum;
 use rand::RngExt;
@@ -131,11 +131,14 @@ impl Policy for Twin {
         let request = self.learner.plan_request().unwrap();
         let plans = self.backend.lock().unwrap().plan(&[request]).unwrap();
         let table = &plans.tables[0];
-        let rows = (0..=table.horizon()).map(|h| table.row(h));
-        let shifted =
-            rows.flat_map(|row| (0..).zip(row).map(|(b, x)| x + self.shift * f64::from(b)));
-        let (horizon, budget_max) = (table.horizon(), table.budget_max());
-        self.second = ValueTable::from_values(horizon, budget_max, shifted.collect());
+        let (horizon, r_max) = (table.horizon(), self.task.reward_max());
+        let mut shifted = RawTable::zeros(horizon, table.budget_max(), Precision::F32, r_max);
+        for h in 0..horizon {
+            for (b, slot) in shifted.row_mut(h).iter_mut().enumerate() {
+                *slot = table.row(h)[b] + self.shift * b as f64;
+            }
+        }
+        self.second = Some(ValueTable::checked(shifted).unwrap());
         self.learner.install(u_hat);
     }
 

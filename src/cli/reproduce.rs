@@ -62,7 +62,12 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             let paper = results.first_policies(COMPARED.len());
             charts.push(plot::with_paper_names(plot::regret(&paper)));
             improved.push(plot::regret(&results));
-            panels.push(FigurePanel::new(panel.name(), *k, &results, excess(&results)));
+            panels.push(FigurePanel::new(
+                panel.name(),
+                *k,
+                &results,
+                excess(&results),
+            ));
             runs.push(results.run.text());
         }
         let figure = plot::side_by_side(&charts);

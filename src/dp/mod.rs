@@ -27,10 +27,9 @@ mod weighted_entries;
 pub use auto::Auto;
 pub use backend::{Backend, Plans};
 pub use error::BackendError;
-use exact_sum::ExactSum;
 pub use evaluate::{Choice, ExpectedUse, KnownLaw};
+use exact_sum::ExactSum;
 pub use optimistic_dp::optimistic_dp;
-pub(crate) use problem::transpose;
 pub use problem::{
     BoundParameters, BoundSource, Coefficients, EllipsoidParameters, Link, PlanRequest, Problem,
 };

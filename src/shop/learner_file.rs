@@ -6,7 +6,7 @@ use crate::config::{Document, Section};
 use crate::error::InputError;
 use crate::files::read_json;
 use crate::history::fit::{ModelFile, ModelKind};
-use crate::learner::live::Open;
+use crate::learner::live::OpenRecord;
 use crate::oracle::OracleSpec;
 use crate::policy::{InitialRows, LearnerSpec, PolicySpec};
 use crate::task::Task;
@@ -89,7 +89,7 @@ impl TaskFolder {
         let mut line = Vec::new();
         let mut file = std::io::BufReader::new(file);
         file.read_until(b'\n', &mut line).ok()?;
-        let open: Open = serde_json::from_slice(&line).ok()?;
+        let open: OpenRecord = serde_json::from_slice(&line).ok()?;
         toml::to_string(&open.learner).ok()
     }
 

@@ -11,7 +11,7 @@ use crate::config::initial_log_of;
 use crate::dp::cpu::Cpu;
 use crate::error::{InputError, Invalid};
 use crate::files::{sha256, sha256_of_file};
-use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, Open, Start};
+use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord};
 use crate::learner::{Learner, LearnerError, LearnerSettings};
 use crate::oracle::OracleConfig;
 use crate::policy::WarmStart;
@@ -62,10 +62,10 @@ impl TaskFolder {
             other => InputError::in_file(document.file(), other.to_string()),
         })?;
         let task = serde_json::to_vec(&self.file).expect("a task file can be written");
-        let start = Start {
+        let start = LiveStart {
             learner: &|| make(&self.task, &oracle, learner),
             log,
-            open: Open {
+            open: OpenRecord {
                 format: FORMAT,
                 task: sha256(&task),
                 log: log_sum,
