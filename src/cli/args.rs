@@ -125,7 +125,7 @@ pub struct SimulateArgs {
     /// Reference policy of the paired differences, by name. Default: clairvoyant, else the first of the study.
     #[arg(long, value_name = "NAME")]
     pub reference: Option<String>,
-    /// Evaluate the exact expected reward of every plan, also where plans are large (finite context laws only).
+    /// Evaluate the exact expected reward of every plan, even of large plans (finite context laws only).
     #[arg(long)]
     pub expected: bool,
     /// Write every step (replication, episode, step, budget, context, action, outcome) to trace.csv.
@@ -186,7 +186,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "K,...", value_delimiter = ',', default_value = "4",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub actions: Vec<u32>,
-    /// Episodes T; 2000 tells linear growth from slower growth.
+    /// Episodes T; 2000 are enough to distinguish linear growth from slower growth.
     #[arg(long, value_name = "T", default_value_t = 200, value_parser = from::<4>)]
     pub episodes: u64,
     /// Steps H in an episode; the paper has 24.

@@ -1,4 +1,4 @@
-//! Options of where and how to compute, which several commands share.
+//! Options for backend, precision and output, shared by several commands.
 
 use clap::{Args, ValueEnum};
 
@@ -34,7 +34,7 @@ pub struct MachineArgs {
 /// Where Optimistic-DP runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
-    /// A real GPU where there is one and it gains, the CPU elsewhere.
+    /// A hardware GPU if there is one and it is faster, else the CPU.
     Auto,
     /// The CPU.
     Cpu,

@@ -8,12 +8,12 @@ use clap::{Args, ValueEnum};
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Task folder, as `import` makes it. log.csv, where there is one, is what the learner starts from; learner.toml, where
-    /// there is one, has its settings (the keys of a policy of a study, delta, seed). Its journal is DIR/journal.jsonl.
+    /// Task folder, as `import` makes it. The learner starts from log.csv if there is one, with the settings of learner.toml
+    /// if there is one (the keys of a policy of a study, delta, seed). Its journal is DIR/journal.jsonl.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// Answer HTTP at this address, such as 127.0.0.1:7878, in place of JSON lines on standard input and output. Port 0
-    /// takes a free one. A page at / shows how things stand.
+    /// takes a free one. The page / shows the state.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
     /// File with a token of 16 bytes or more. Requests must have it (Authorization: Bearer TOKEN); needed for addresses

@@ -13,7 +13,7 @@ use cbwk_gpu::task::HORIZON_LIMIT;
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// CSV file with a row for each customer. The separator is found; columns are named by the first line, or numbered
-    /// 1, 2, ... where no line names them. Or the journal.jsonl of a folder that was served: it needs no other option.
+    /// 1, 2, ... without a header. Or the journal.jsonl of a folder that was served: it needs no other option.
     pub raw: PathBuf,
     /// Folder for task.toml and log.csv. Default for a journal: the folder journal-log beside it.
     #[arg(long, value_name = "DIR")]
@@ -36,7 +36,7 @@ pub struct ImportArgs {
     /// When the last step ends, as HH:MM.
     #[arg(long, value_name = "HH:MM", requires_all = ["time", "open"], value_parser = time_of_day)]
     pub close: Option<u32>,
-    /// Column of the price, wage or bid offered; empty or 0 where nothing was offered.
+    /// Column of the price, wage or bid offered; empty or 0 for no offer.
     #[arg(long, value_name = "COL")]
     pub action: Option<String>,
     /// Column of the outcome: 0 or 1, yes or no, true or false.
@@ -54,7 +54,7 @@ pub struct ImportArgs {
     /// Column of the units at the start of the episode.
     #[arg(long, value_name = "COL")]
     pub budget_column: Option<String>,
-    /// Column of the probability with which the action was chosen, where it was drawn at random.
+    /// Column of the probability of the action, if it was drawn at random.
     #[arg(long, value_name = "COL")]
     pub probability: Option<String>,
     /// What is offered.
@@ -109,7 +109,7 @@ pub struct PlanArgs {
     /// Show what the learner would try: the plan of its upper confidence bounds after the log.
     #[arg(long)]
     pub optimistic: bool,
-    /// The most customer segments that are shown. Default: 60, or fewer where the plan is large.
+    /// Largest number of customer segments. Default: 60, or fewer for a large plan.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub segments: Option<u32>,
     /// Worker threads. Default: one per core.
@@ -138,7 +138,7 @@ pub struct EvaluateArgs {
     /// Seed of splits and draws.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Answer even where the log has hardly tried the offers.
+    /// Answer even if the log has few of the offers.
     #[arg(long)]
     pub unsupported: bool,
     /// Worker threads. Default: one per core.

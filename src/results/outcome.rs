@@ -201,7 +201,7 @@ fn run(study: &Study, outcome: &Outcome, setup: RunSetup) -> Run {
     }
 }
 
-/// opt and the fluid bound per budget, with standard errors where opt is an estimate.
+/// opt and the fluid bound per budget, with standard errors if opt is an estimate.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct OptimumByBudget {
     /// opt.

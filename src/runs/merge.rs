@@ -38,7 +38,7 @@ struct PointShards {
 pub struct Merged {
     /// The results of the study, or of every point of the sweep.
     pub results: Vec<Results>,
-    /// The sweep, where there is one.
+    /// The sweep, if there is one.
     pub sweep: Option<SweepIndex>,
 }
 
