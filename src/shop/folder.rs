@@ -64,18 +64,18 @@ impl TaskFolder {
         let partial = path.join(format!("{LOG_FILE}.partial"));
         let file = fs::File::create(&partial).map_err(|error| unwritable(&partial, error))?;
         let written = import.write(&mut BufWriter::new(&file), &partial);
-        let imported = written.and_then(|imported| {
+        let summary = written.and_then(|summary| {
             file.sync_all()
                 .map_err(|error| unwritable(&partial, error))?;
             fs::rename(&partial, &log).map_err(|error| unwritable(&log, error))?;
-            Ok(imported)
+            Ok(summary)
         });
-        let imported = imported.inspect_err(|_| {
+        let summary = summary.inspect_err(|_| {
             let _ = fs::remove_file(&partial);
         })?;
-        let text = text_of(&imported.task);
+        let text = text_of(import.task());
         write_whole(&path.join(TASK_FILE), text.as_bytes())?;
-        Ok(imported.summary)
+        Ok(summary)
     }
 
     /// Makes a folder from the journal of a live learner: the task of the journal's folder, and the journal as a log.

@@ -60,15 +60,6 @@ fn more(rows: u64) -> String {
     }
 }
 
-/// The result of an import besides the log.
-#[derive(Debug)]
-pub struct Imported {
-    /// The task and the encoding.
-    pub task: TaskFile,
-    /// Counts and notes.
-    pub summary: Summary,
-}
-
 /// A surveyed raw file, ready to become a log.
 #[derive(Debug)]
 pub struct Import {
@@ -153,14 +144,10 @@ impl Import {
     }
 
     /// Reads the file again and writes the log; errors name it `place`.
-    pub fn write(self, out: &mut dyn Write, place: &Path) -> Result<Imported, ImportError> {
+    pub fn write(&self, out: &mut dyn Write, place: &Path) -> Result<Summary, ImportError> {
         let counts = self.write_log(out)?;
         let counts = counts.map_err(|error| OutputError::unwritable(place, error))?;
-        let summary = self.summarise(&counts);
-        Ok(Imported {
-            task: self.task,
-            summary,
-        })
+        Ok(self.summarise(&counts))
     }
 
     fn summarise(&self, counts: &Counts) -> Summary {

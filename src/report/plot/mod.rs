@@ -216,7 +216,7 @@ pub(super) fn legend_of(charts: &[Chart]) -> Vec<Series> {
 /// Charts in a row, as one picture.
 pub fn side_by_side(charts: &[Chart]) -> String {
     let height = charts.iter().map(frame::height).fold(0.0, f64::max);
-    let mut svg = Svg::bare(frame::WIDTH * charts.len() as f64, height);
+    let mut svg = Svg::open(frame::WIDTH * charts.len() as f64, height, "");
     for (i, chart) in charts.iter().enumerate() {
         svg.embed(frame::WIDTH * i as f64, 0.0, &chart.svg());
     }

@@ -9,10 +9,8 @@ pub(super) struct Svg(String);
 impl Svg {
     /// A white page with a title.
     pub fn page(width: f64, height: f64, title: &str) -> Self {
-        let mut svg = Self(String::new());
-        svg.put(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\">"
-        ));
+        let font = " font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\"";
+        let mut svg = Self::open(width, height, font);
         svg.put(format_args!("<title>{}</title>", escape(title)));
         svg.put(format_args!(
             "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>"
@@ -20,13 +18,12 @@ impl Svg {
         svg
     }
 
-    /// A page without a background, for pictures that have their own.
-    pub fn bare(width: f64, height: f64) -> Self {
-        let mut svg = Self(String::new());
-        svg.put(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">"
-        ));
-        svg
+    /// An empty page with more attributes.
+    pub fn open(width: f64, height: f64, attributes: &str) -> Self {
+        let size =
+            format!("viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\"");
+        let namespace = "http://www.w3.org/2000/svg";
+        Self(format!("<svg xmlns=\"{namespace}\" {size}{attributes}>\n"))
     }
 
     /// Adds a line.
