@@ -42,8 +42,15 @@
 //! real customers -> learner(task, oracle, dp)            log -> history -> task, world, offers
 //! ```
 //!
-//! Start with [`policy::MimicOptDp`] (Algorithm 1), [`dp::cpu::Dense`] (Algorithm 2), [`learner::Learner`] for live use, and
-//! [`oracle::Coupled`], [`oracle::beta_binomial`] and [`oracle::likelihood_mixture`] for what goes beyond the paper.
+//! Start with [`policy::MimicOptDp`] (Algorithm 1), [`dp::optimistic_dp`] (Algorithm 2 word for word), [`learner::Learner`]
+//! for live use, and [`oracle::Coupled`], [`oracle::beta_binomial`] and [`oracle::likelihood_mixture`] for what goes beyond
+//! the paper.
+//!
+//! # Which modules are stable
+//!
+//! [`task`], [`oracle`], [`dp`], [`fluid`], [`policy`], [`learner`], [`world`], [`experiment`], [`config`] and [`error`] are the
+//! library; their changes follow semantic versioning. The other modules are the program's own: they are public because the
+//! command line and the Python package are built on them, and may change in any release.
 //!
 //! ```
 //! use cbwk_gpu::dp::cpu::Dense;
