@@ -87,7 +87,6 @@ impl DesignColumns {
     }
 
     /// Number of columns.
-    #[expect(clippy::len_without_is_empty, reason = "there is always a constant")]
     pub fn len(&self) -> usize {
         let own = match self.kind {
             ModelKind::Categories => self.actions,

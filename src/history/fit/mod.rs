@@ -86,10 +86,10 @@ pub fn fit(
     let noun = task_file.application.noun();
     let comparison = Comparison::run(&data, &folds, noun);
     let choice = &comparison.choice().fit;
-    let (fit, uncertainty, terms) = fit_all(task_file, &data, &values, choice.kind, choice.lambda);
+    let (fit, uncertainty, terms) = fit_all(task_file, &data, values, choice.kind, choice.lambda);
     let law = EmpiricalLaw::new(&log, task.horizon(), settings.pooled_below);
     let exposure = Exposure::of(&log, &task);
-    let actions = checks::actions(&data, &comparison, &values, log.arrivals().len());
+    let actions = checks::actions(&data, &comparison, values, log.arrivals().len());
     let planned = planned(&actions, task_file, settings)?;
     let rises = task_file.application.acceptance_rises();
     let mut file = ModelFile {
@@ -113,7 +113,7 @@ pub fn fit(
         reliability: checks::reliability(&data, &comparison),
         actions,
         planned,
-        monotonicity: checks::monotonicity(&fit.model, &log, &values, rises),
+        monotonicity: checks::monotonicity(&fit.model, &log, values, rises),
         offers_explained: checks::offers_explained(&data, &folds),
         steps: steps(&law, &exposure.rates(&log, task.horizon(), |_| 1.0)),
         pooled_below: settings.pooled_below,
