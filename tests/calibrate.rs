@@ -23,7 +23,7 @@ fn calibrate_prints_a_table_and_writes_the_same_numbers() {
     let csv = std::fs::read_to_string(folder.path().join("cal/coverage.csv")).unwrap();
     let header = "oracle,observations,pairs_covered,all_covered,always_covered,width,error,factor";
     assert_eq!(csv.lines().next(), Some(header));
-    let rows = Rows::open(&folder.path().join("cal/coverage.csv")).unwrap();
+    let rows = CsvReader::open(&folder.path().join("cal/coverage.csv")).unwrap();
     let rows: Vec<CoverageRow> = rows.map(|line| line.unwrap().row).collect();
     let names: Vec<&str> = rows.iter().map(|row| row.oracle.as_str()).collect();
     assert_eq!((names[0], names[15]), ("glm", "glm, mixture bounds"));
