@@ -350,7 +350,7 @@ fn an_end_that_was_asked_for_says_what_is_kept() {
             message.starts_with(&format!("stopped by SIG{signal}: ")),
             "{message}"
         );
-        let expected = format!("of 6000 replications are finished in {signal}, the others saved");
+        let expected = format!("of 6000 replications are finished in {signal}, the state");
         assert!(message.contains(&expected), "{message}");
         assert!(message.ends_with(" --resume\n"), "{message}");
         let kept: usize = message.split(' ').nth(3).unwrap().parse().unwrap();

@@ -142,7 +142,8 @@ impl StudyFile {
     }
 
     /// The first key in which this study differs from an accepted one.
-    pub(crate) fn difference(&self, accepted: &Self) -> Option<Invalid> {
+    #[doc(hidden)]
+    pub fn difference(&self, accepted: &Self) -> Option<Invalid> {
         let found = toml::Value::Table(self.resolved.clone());
         let accepted = toml::Value::Table(accepted.resolved.clone());
         difference(String::new(), Some(&found), Some(&accepted))

@@ -50,7 +50,7 @@ fn writer<W: std::io::Write>(
     let mut builder = csv::WriterBuilder::new();
     builder.has_headers(false).buffer_capacity(BUFFER);
     let mut writer = builder.from_writer(target);
-    writer.write_record(header.into_iter())?;
+    writer.write_record(header)?;
     Ok(writer)
 }
 
