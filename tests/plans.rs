@@ -29,7 +29,7 @@ fn run(folder: &Path, study: &str) -> std::path::PathBuf {
     folder.join("o")
 }
 
-/// With a unit left, the dear price is right while there is another step to come, the cheap one at the last step. Of two
+/// With a unit left, the higher price is right while there is another step to come, the cheap one at the last step. Of two
 /// private values only one is worth a bid.
 #[test]
 fn offers_of_instances_solved_by_hand() {

@@ -145,7 +145,7 @@ fn shortcuts_are_taken_from_some_size_on() {
     }
 }
 
-/// The choice, and so the bits of a plan, are a matter of sizes: not of bounds, of threads, or of what was solved before.
+/// The choice, and so the bits of a plan, depends on sizes alone, not on bounds, threads or earlier solves.
 #[test]
 fn the_choice_depends_on_sizes_alone() {
     let cases = [

@@ -36,7 +36,7 @@ impl<'a> Group<'a> {
         Self(group)
     }
 
-    /// Benches some work on so many threads; the best seconds, or `None` where the command line leaves the bench out.
+    /// Benches some work on this many threads; the best seconds, or `None` where the command line leaves the bench out.
     pub fn best(&mut self, id: &str, threads: usize, mut work: impl FnMut() + Send) -> Option<f64> {
         let mut best = None;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

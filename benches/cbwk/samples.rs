@@ -172,7 +172,7 @@ fn on_gpu(
     }
 }
 
-/// Seconds in which a core reads two tables of so many numbers side by side, from the cache that holds them or from memory.
+/// Seconds in which a core reads two tables of this many numbers side by side, from the cache that holds them or from memory.
 fn seconds_to_read(numbers: usize) -> f64 {
     let (one, other) = (vec![1.0; numbers], vec![1.0; numbers]);
     let read = |_| {

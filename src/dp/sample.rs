@@ -141,6 +141,15 @@ impl ContextSample {
         sample
     }
 
+    /// Reserves memory for the single contexts of rows to come.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        if let Some(singles) = &mut self.singles {
+            let numbers = rows * self.dimension;
+            let lists = singles.features.iter_mut();
+            lists.for_each(|features| features.reserve_exact(numbers));
+        }
+    }
+
     /// Appends rows; contexts of the task's known types are merged.
     pub(crate) fn append_rows(&mut self, task: &Task, rows: &ContextRows) {
         for row in 0..rows.len() {
@@ -334,21 +343,6 @@ impl ContextSample {
         self.shared.is_split_by_step()
     }
 
-    /// The bids, where contexts are private values of an auction: r = theta - bid, cost = bid.
-    pub fn bids(&self) -> Option<&[f64]> {
-        (!self.bids.is_empty()).then_some(&self.bids)
-    }
-
-    /// The private values of an auction, sorted, list by list.
-    pub(in crate::dp) fn thetas(&self) -> Option<&[SortedThetas]> {
-        self.thetas.as_deref()
-    }
-
-    /// Whether every action costs 1.
-    pub(crate) fn has_unit_cost(&self) -> bool {
-        self.unit_cost
-    }
-
     /// The list of a single context and its place there; `None` for a shared one.
     fn place(&self, entry: usize) -> Option<(&SingleContexts, usize, usize)> {
         let number = entry.checked_sub(self.shared.len())?;
@@ -362,9 +356,9 @@ impl ContextSample {
         match self.place(entry) {
             None => self.shared.context(entry, self.dimension),
             // Singles come in rows, where every step has a list of its own.
-            Some((_, step, _)) => Context {
+            Some((singles, step, place)) => Context {
                 step,
-                features: self.features_of(entry..entry + 1),
+                features: &singles.features[step][place * self.dimension..][..self.dimension],
                 point: None,
             },
         }

@@ -15,12 +15,16 @@ pub(super) fn for_each_edge(
     mut visit: impl FnMut(Edge),
 ) {
     let actions = sample.actions();
-    let mut hull = Hull::default();
+    let (costs, mut hull) = (sample.distinct_costs(), Hull::default());
     for entry in 0..sample.len() {
-        hull.set((1..=actions).map(|a| {
-            let pair = entry * actions + a - 1;
-            let cost = coefficients.lcb[pair] * f64::from(sample.cost(entry, a));
-            (cost, coefficients.gain[pair])
+        let pairs = entry * actions..(entry + 1) * actions;
+        let bounds = coefficients.lcb[pairs.clone()]
+            .iter()
+            .zip(&coefficients.gain[pairs]);
+        let rows = sample.cost_rows_of(entry).iter();
+        hull.set(rows.zip(bounds).map(|(&row, (lcb, gain))| {
+            let cost = f64::from(costs[row as usize]);
+            (lcb * cost, *gain)
         }));
         let edges = hull.edges();
         edges.for_each(|(slope, cost)| visit(Edge { slope, entry, cost }));

@@ -72,6 +72,8 @@ impl Optimum {
         let groups = (count / GROUP_ROWS).clamp(2, GROUPS).min(count).max(1);
         let size = count.div_ceil(groups).max(1);
         let mut whole = ContextSample::new(task, by_step);
+        // Most laws have few steps without arrivals; memory that stays unused costs nothing.
+        whole.reserve(count);
         let mut edges = EdgeBuckets::default();
         let mut values = Vec::with_capacity(groups);
         let mut buffers = vec![GroupBuffer::default(); AT_ONCE];

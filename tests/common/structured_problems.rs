@@ -61,7 +61,7 @@ impl BoundSource for ActionBounds {
     }
 }
 
-/// Bounds that jump from context to context: an oracle whose bounds are no function of a few parameters.
+/// Bounds that jump from context to context: an oracle without parameters.
 #[derive(Debug)]
 pub struct Scattered {
     pub seed: f64,
@@ -94,7 +94,7 @@ impl BoundSource for Scattered {
     }
 }
 
-/// Bounds from an ellipsoid, its formula written down once more.
+/// Bounds from an ellipsoid, by an independent copy of the formula.
 #[derive(Debug)]
 pub struct Ellipsoid(pub EllipsoidParameters);
 

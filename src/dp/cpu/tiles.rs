@@ -51,6 +51,12 @@ impl<'a, T> Contexts<'a, T> {
             ..Self::some(gain, lcb, &FIRST_ENTRIES[..contexts], &ONES[..contexts])
         }
     }
+
+    #[inline(always)]
+    fn of(&self, entry: u32, actions: usize) -> (&'a [T], &'a [T]) {
+        let pairs = entry as usize * actions..(entry as usize + 1) * actions;
+        (&self.gain[pairs.clone()], &self.lcb[pairs])
+    }
 }
 
 /// The row of gaps of each action.
@@ -93,17 +99,17 @@ pub(super) fn add_gains<T: Term>(
     // Pairs of 32-bit contexts need registers that only AVX-512 has.
     let pairs = matches!(rows, GapRows::Common(_)) && (wide || size_of::<T>() == 8);
     match (fused, pairs) {
-        (true, true) if wide => add_tiles::<T, 512, 2, true>(contexts, gaps, rows, sums),
-        (true, true) => add_tiles::<T, 128, 2, true>(contexts, gaps, rows, sums),
-        (false, true) => add_tiles::<T, 128, 2, false>(contexts, gaps, rows, sums),
-        (true, false) => add_tiles::<T, 256, 1, true>(contexts, gaps, rows, sums),
-        (false, false) => add_tiles::<T, 256, 1, false>(contexts, gaps, rows, sums),
+        (true, true) if wide => add_tiles::<T, 512, true, true>(contexts, gaps, rows, sums),
+        (true, true) => add_tiles::<T, 128, true, true>(contexts, gaps, rows, sums),
+        (false, true) => add_tiles::<T, 128, true, false>(contexts, gaps, rows, sums),
+        (true, false) => add_tiles::<T, 256, false, true>(contexts, gaps, rows, sums),
+        (false, false) => add_tiles::<T, 256, false, false>(contexts, gaps, rows, sums),
     }
 }
 
-/// Tiles of at most `BYTES`, `N` contexts at a time.
+/// Tiles of at most `BYTES`; one context at a time, or two.
 #[inline(always)]
-fn add_tiles<T: Term, const BYTES: usize, const N: usize, const FUSED: bool>(
+fn add_tiles<T: Term, const BYTES: usize, const PAIRS: bool, const FUSED: bool>(
     contexts: &Contexts<T>,
     gaps: &[T],
     rows: GapRows,
@@ -115,19 +121,19 @@ fn add_tiles<T: Term, const BYTES: usize, const N: usize, const FUSED: bool>(
         let (gaps, sums) = (&gaps[first..], &mut sums[first..]);
         let rows = (rows, width);
         first += match sums.len().min(BYTES / size_of::<T>()) {
-            128.. => add_tile::<T, 128, N, FUSED>(contexts, gaps, rows, sums),
-            64.. => add_tile::<T, 64, N, FUSED>(contexts, gaps, rows, sums),
-            32.. => add_tile::<T, 32, N, FUSED>(contexts, gaps, rows, sums),
-            16.. => add_tile::<T, 16, N, FUSED>(contexts, gaps, rows, sums),
-            _ if N == 2 => add_narrow_tile::<T, FUSED>(contexts, gaps, rows, sums),
-            _ => add_tile::<T, 8, N, FUSED>(contexts, gaps, rows, sums),
+            128.. => add_tile::<T, 128, PAIRS, FUSED>(contexts, gaps, rows, sums),
+            64.. => add_tile::<T, 64, PAIRS, FUSED>(contexts, gaps, rows, sums),
+            32.. => add_tile::<T, 32, PAIRS, FUSED>(contexts, gaps, rows, sums),
+            16.. => add_tile::<T, 16, PAIRS, FUSED>(contexts, gaps, rows, sums),
+            _ if PAIRS => add_narrow_tile::<T, FUSED>(contexts, gaps, rows, sums),
+            _ => add_tile::<T, 8, PAIRS, FUSED>(contexts, gaps, rows, sums),
         };
     }
 }
 
 /// One tile of budgets, all contexts and actions. Returns the size of the tile.
 #[inline(always)]
-fn add_tile<T: Term, const TILE: usize, const N: usize, const FUSED: bool>(
+fn add_tile<T: Term, const TILE: usize, const PAIRS: bool, const FUSED: bool>(
     contexts: &Contexts<T>,
     gaps: &[T],
     (rows, width): (GapRows, usize),
@@ -135,36 +141,46 @@ fn add_tile<T: Term, const TILE: usize, const N: usize, const FUSED: bool>(
 ) -> usize {
     let sums: &mut [T; TILE] = (&mut sums[..TILE]).try_into().expect("tiles are whole");
     let mut total = *sums;
-    let weights = contexts.weights.chunks(N);
-    for (entries, weights) in contexts.entries.chunks(N).zip(weights) {
-        let rows = rows.of(entries[0]);
-        // The last of an odd number is paired with itself, which is not counted.
-        let coefficients: [(&[T], &[T]); N] = std::array::from_fn(|i| {
-            let entry = entries.get(i).unwrap_or(&entries[0]);
-            let first = *entry as usize * rows.len();
-            let pairs = first..first + rows.len();
-            (&contexts.gain[pairs.clone()], &contexts.lcb[pairs])
-        });
-        let mut best = [[T::zeroed(); TILE]; N];
-        for (action, &row) in rows.iter().enumerate() {
-            let start = row as usize * width;
-            let gap: &[T; TILE] = gaps[start..start + TILE]
-                .try_into()
-                .expect("tiles are whole");
-            let of_action: [(T, T); N] =
-                std::array::from_fn(|i| (coefficients[i].0[action], coefficients[i].1[action]));
-            for k in 0..TILE {
-                for i in 0..N {
-                    let (gain, lcb) = of_action[i];
-                    best[i][k] = better::<T, FUSED>(best[i][k], gain, lcb, gap[k]);
+    let tile_of = |row: u32| -> &[T; TILE] {
+        let start = row as usize * width;
+        gaps[start..start + TILE]
+            .try_into()
+            .expect("tiles are whole")
+    };
+    let mut entries = contexts.entries.iter().zip(contexts.weights);
+    while let Some((&entry, &weight)) = entries.next() {
+        let rows = rows.of(entry);
+        let (gain, lcb) = contexts.of(entry, rows.len());
+        let mut best = [T::zeroed(); TILE];
+        if !PAIRS {
+            for ((&gain, &lcb), &row) in gain.iter().zip(lcb).zip(rows) {
+                let gap = tile_of(row);
+                for k in 0..TILE {
+                    best[k] = better::<T, FUSED>(best[k], gain, lcb, gap[k]);
                 }
             }
-        }
-        for (best, &weight) in best.iter().zip(weights) {
             let weight = T::of(weight);
             for k in 0..TILE {
                 total[k] += weight * best[k];
             }
+            continue;
+        }
+        // The last of an odd number is paired with itself, at weight 0.
+        let (&entry_2, &weight_2) = entries.next().unwrap_or((&entry, &0.0));
+        let (gain_2, lcb_2) = contexts.of(entry_2, rows.len());
+        let mut best_2 = [T::zeroed(); TILE];
+        let of_actions = gain.iter().zip(lcb).zip(gain_2.iter().zip(lcb_2));
+        for (((&gain, &lcb), (&gain_2, &lcb_2)), &row) in of_actions.zip(rows) {
+            let gap = tile_of(row);
+            for k in 0..TILE {
+                best[k] = better::<T, FUSED>(best[k], gain, lcb, gap[k]);
+                best_2[k] = better::<T, FUSED>(best_2[k], gain_2, lcb_2, gap[k]);
+            }
+        }
+        let (weight, weight_2) = (T::of(weight), T::of(weight_2));
+        for k in 0..TILE {
+            total[k] += weight * best[k];
+            total[k] += weight_2 * best_2[k];
         }
     }
     *sums = total;
@@ -188,7 +204,7 @@ fn add_narrow_tile<T: Term, const FUSED: bool>(
         6 => add_few_actions::<T, 6, FUSED>(contexts, gaps, few, sums),
         7 => add_few_actions::<T, 7, FUSED>(contexts, gaps, few, sums),
         8 => add_few_actions::<T, 8, FUSED>(contexts, gaps, few, sums),
-        _ => return add_tile::<T, 8, 2, FUSED>(contexts, gaps, (rows, width), sums),
+        _ => return add_tile::<T, 8, true, FUSED>(contexts, gaps, (rows, width), sums),
     }
     8
 }

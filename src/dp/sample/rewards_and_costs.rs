@@ -1,6 +1,6 @@
 //! Rewards and costs of the actions in the contexts of a sample.
 
-use super::ContextSample;
+use super::{ContextSample, SortedThetas};
 
 impl ContextSample {
     /// r of the shared contexts, `actions()` per entry; negative means infeasible.
@@ -58,5 +58,20 @@ impl ContextSample {
     /// The cost of non-null action `action` for an entry.
     pub fn cost(&self, entry: usize, action: usize) -> u32 {
         self.distinct_costs[self.cost_rows_of(entry)[action - 1] as usize]
+    }
+
+    /// The bids, where contexts are private values of an auction: r = theta - bid, cost = bid.
+    pub fn bids(&self) -> Option<&[f64]> {
+        (!self.bids.is_empty()).then_some(&self.bids)
+    }
+
+    /// The private values of an auction, sorted, list by list.
+    pub(in crate::dp) fn thetas(&self) -> Option<&[SortedThetas]> {
+        self.thetas.as_deref()
+    }
+
+    /// Whether every action costs 1.
+    pub(crate) fn has_unit_cost(&self) -> bool {
+        self.unit_cost
     }
 }
