@@ -119,8 +119,8 @@ impl LogisticUcb1 {
 
     /// Expected cost and reward of action `a` (0-based) in the context at hand, before any others are looked at.
     fn own_point(&mut self, a: usize, entry: usize) -> (f64, f64) {
-        let mut ucb = [0.0];
-        if self.upper_bounds(a, entry..entry + 1, &mut ucb) {
+        let (mut ucb, mut lcb) = ([0.0], [0.0]);
+        if self.bounds_of(a, entry..entry + 1, &mut ucb, &mut lcb) {
             let (cost, reward) = (self.unit_costs[a][entry], self.unit_rewards[a][entry]);
             return (ucb[0] * cost, gain(ucb[0], reward));
         }
@@ -128,13 +128,12 @@ impl LogisticUcb1 {
         (self.costs[a][entry], self.rewards[a][entry])
     }
 
-    /// ucb of action `a` (0-based) alone, if the oracle has bounds in bulk.
-    fn upper_bounds(&self, a: usize, entries: Range<usize>, ucb: &mut [f64]) -> bool {
+    /// Bounds of action `a` (0-based) alone, if the oracle has bounds in bulk.
+    fn bounds_of(&self, a: usize, entries: Range<usize>, ucb: &mut [f64], lcb: &mut [f64]) -> bool {
         let mut pairs = Pairs::by_entry(&self.contexts, entries);
         pairs.actions = a..a + 1;
         let bulk = self.oracle.bulk();
-        bulk.map(|bulk| bulk.fill(&pairs, ucb, &mut vec![0.0; ucb.len()]))
-            .is_some()
+        bulk.map(|bulk| bulk.fill(&pairs, ucb, lcb)).is_some()
     }
 
     /// Completes the costs and rewards of action `a`, or of all actions if the oracle has no bounds in bulk.
@@ -143,8 +142,8 @@ impl LogisticUcb1 {
         if new.is_empty() {
             return;
         }
-        let mut ucb = vec![0.0; new.len()];
-        if self.upper_bounds(a, new.clone(), &mut ucb) {
+        let (mut ucb, mut lcb) = (vec![0.0; new.len()], vec![0.0; new.len()]);
+        if self.bounds_of(a, new.clone(), &mut ucb, &mut lcb) {
             self.append(a, new, &ucb);
             return;
         }
