@@ -139,6 +139,12 @@ fn verify_finished(
     let message =
         "found another checksum than that of its text; accepted: run.json as it was written";
     require(sealed, &path, message)?;
+    let own = env!("CARGO_PKG_VERSION");
+    let message = format!(
+        "version: found {}; accepted: {own}, because another version may give other results",
+        run.version
+    );
+    require(run.version == own, &path, message)?;
     for (name, checksum) in &run.files {
         let file = folder.join(name);
         let found = sha256_of_file(&file);
