@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cbwk_gpu::dp::cpu::Cpu;
 use cbwk_gpu::experiment::{self, NamedPolicy, Study};
 use cbwk_gpu::oracle::{Bounds, LabeledData, Oracle, OracleSpec};
-use cbwk_gpu::policy::{InitialRows, LearnerSpec, Policy, PolicySpec, Setting, Start};
+use cbwk_gpu::policy::{InitialRows, LearnerSpec, Policy, PolicySetting, PolicySpec, Start};
 use cbwk_gpu::task::{ApplicationSpec, Context};
 use cbwk_gpu::world::{BudgetSpec, ContextsSpec, ConversionSpec, LawSpec, WorldSpec};
 
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         oracle: OracleSpec::Armed { radius_scale: 1.0 },
     };
     let settings = LearnerSpec::PAPER.check("own", world.task(), Wilson::default().facts(), 0)?;
-    let own = move |setting: &Setting, start: Start| -> Box<dyn Policy> {
+    let own = move |setting: &PolicySetting, start: Start| -> Box<dyn Policy> {
         let (task, oracle) = (Arc::clone(&setting.task), Box::new(Wilson::default()));
         Box::new(settings.learner(task, oracle, setting.delta, start.choices))
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cbwk_gpu::config::{Document, Study, preset};
 use cbwk_gpu::dp::cpu::Cpu;
 use cbwk_gpu::experiment::{self, NamedPolicy};
-use cbwk_gpu::policy::{Policy, Setting, Start};
+use cbwk_gpu::policy::{Policy, PolicySetting, Start};
 use cbwk_gpu::task::{Context, Task};
 
 /// Offers the dearest action that the budget per remaining step allows.
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut study = Study::from_document(&document)?;
     study.policies.push(NamedPolicy::new(
         "pacing",
-        |setting: &Setting, _: Start| -> Box<dyn Policy> {
+        |setting: &PolicySetting, _: Start| -> Box<dyn Policy> {
             let task = Arc::clone(&setting.task);
             Box::new(Pacing { task })
         },

@@ -1,11 +1,11 @@
-//! Episodic contextual bandits with knapsacks under conversion models: learn how customers convert while a budget that
-//! is refilled every episode runs down.
+//! Episodic contextual bandits with knapsacks under conversion models: learn how customers convert while spending a budget
+//! that is refilled every episode.
 //!
 //! # The problem
 //!
 //! An episode has H steps and a budget B_t. At step h a context theta ~ Lambda_h arrives (or nobody does); the decision
-//! maker picks an action a with known reward r(theta, a) and cost d(theta, a), and the context accepts with an unknown
-//! probability rho(theta, a). Only accepted actions earn and spend. With rho and Lambda known, the best expected reward
+//! maker picks an action a with known reward r(theta, a) and cost d(theta, a), and the customer accepts with an unknown
+//! probability rho(theta, a). Only accepted actions earn and spend. If rho and Lambda are known, the best expected reward
 //! solves the Bellman equation
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //! *Mimic-Opt-DP* learns over T episodes: it reserves some episodes for contexts (s_t), uses the others for conversions
 //! (d_t), turns d_t into bounds lcb <= rho <= ucb with a confidence-bound oracle, and plans with *Optimistic-DP*, the
 //! same recursion with ucb on rewards, lcb on consumption and s_t in place of Lambda. Its regret, the sum of opt_t minus
-//! what was earned, grows sub-linearly in T.
+//! the reward earned, grows sub-linearly in T.
 //!
 //! # Notation
 //!
@@ -33,24 +33,25 @@
 //!
 //! # What to read next
 //!
-//! Users of the program find every command, key and file in the [`guide`].
+//! The [`guide`] describes every command, key and file of the program.
 //!
-//! What a decision maker knows is a [`task`], what is true a [`world`], what was written [`results`]; no learner sees a world.
+//! A [`task`] is what a decision maker knows, a [`world`] is what is true, and [`results`] are what was written. No learner
+//! sees a world.
 //!
 //! ```text
 //! config -> experiment(task, world, policies) -> records -> results -> report
 //! real customers -> learner(task, oracle, dp)            log -> history -> task, world, offers
 //! ```
 //!
-//! Start with [`policy::MimicOptDp`] (Algorithm 1), [`dp::optimistic_dp`] (Algorithm 2 word for word), [`learner::Learner`]
-//! for live use, and [`oracle::Coupled`], [`oracle::beta_binomial`] and [`oracle::likelihood_mixture`] for what goes beyond
-//! the paper.
+//! Start with [`policy::MimicOptDp`] (Algorithm 1), [`dp::optimistic_dp`] (Algorithm 2 word for word) and
+//! [`learner::Learner`] for live use. [`oracle::Coupled`], [`oracle::beta_binomial`] and [`oracle::likelihood_mixture`] go
+//! beyond the paper.
 //!
 //! # Which modules are stable
 //!
 //! [`task`], [`oracle`], [`dp`], [`fluid`], [`policy`], [`learner`], [`world`], [`experiment`], [`config`] and [`error`] are the
-//! library; their changes follow semantic versioning. The other modules are the program's own: they are public because the
-//! command line and the Python package are built on them, and may change in any release.
+//! library; their changes follow semantic versioning. The other modules are internal to the program. They are public because
+//! the command line and the Python package use them, and may change in any release.
 //!
 //! ```
 //! use cbwk_gpu::dp::cpu::Dense;

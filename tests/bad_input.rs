@@ -74,7 +74,7 @@ fn mistakes_in_a_study_file() {
         ("kind = \"armed\"\nprobabilities = [0.3, 0.6]", "kind = \"armed\"\nhighest_other_bid = { values = [1], weights = [1.0] }", "study.toml:21: conversion.highest_other_bid: found an application without bids; accepted: an auction"),
         ("kind = \"finite\"\nvalues = [[0.0], [1.0]]\nweights = [0.5, 0.5]\n\n[conversion]\nkind = \"armed\"\nprobabilities = [0.3, 0.6]", "kind = \"box\"\nlow = [0.0]\nhigh = [1.0]\n\n[conversion]\nkind = \"table\"\nprobabilities = [[0.3, 0.6]]", "conversion.kind: found table with a continuous context law"),
         ("alpha = 0.5", "alpha = 0.5\ninitial_rows = 1\ninitial_file = \"r.csv\"", "study.toml:26: policies[1].initial_rows: found beside another key; accepted: initial_rows or initial_file, not both"),
-        ("alpha = 0.5", "alpha = 0.7", "study.toml:25: policies[1].alpha: found 0.7; accepted: a share between 0 and 1 that leaves every n-th episode to contexts, n a whole number in [1/alpha, 2/alpha - 1)"),
+        ("alpha = 0.5", "alpha = 0.7", "study.toml:25: policies[1].alpha: found 0.7; accepted: a number between 0 and 1 with a whole number n in [1/alpha, 2/alpha - 1), to reserve every n-th episode for contexts"),
         ("alpha = 0.5", "alpha = 0.5\ninitial_rows = -1", "study.toml:26: policies[1].initial_rows: found -1"),
         ("alpha = 0.5", "alpha = 0.5\ninitial_file = \"rows.csv\"", "rows.csv: cannot be read"),
         ("oracle = { kind = \"armed\" }", "oracle = { kind = \"logistic\", gamma = 0.0 }", "study.toml:26: policies[1].oracle.gamma: found 0; accepted: a positive number"),

@@ -1,5 +1,5 @@
-//! What the learner is compared with: square-cbwk, logistic-ucb1 and fluid, by hand, by SciPy, by an independent
-//! implementation, and by the properties that their definitions promise.
+//! The policies that the learner is compared with: square-cbwk, logistic-ucb1 and fluid. Checked against hand calculations,
+//! SciPy, an independent implementation and the properties of their definitions.
 
 mod common;
 #[path = "benchmarks/square_cbwk.rs"]
@@ -17,7 +17,7 @@ use cbwk_gpu::task::Context;
 use common::{rng, study, table_instance};
 use rand::RngExt;
 
-/// A program by formula: instance `s`, `contexts` contexts, `actions` actions; a part of the rewards is negative.
+/// A program given by formula: instance `s` with `contexts` contexts and `actions` actions; some rewards are negative.
 struct Case {
     weights: Vec<f64>,
     /// By action, then context.
@@ -57,7 +57,7 @@ impl Case {
         }
     }
 
-    /// What every context plays.
+    /// The solution: a mix for every context.
     fn solve(&self, budget: f64, shuffle: u64) -> Vec<Mix> {
         let program = self.program();
         let entries = 0..self.weights.len();
@@ -74,7 +74,7 @@ impl Case {
             for (action, share) in [(mix.lower, 1.0 - mix.share), (mix.upper, mix.share)] {
                 if action > 0 {
                     let reward = self.rewards[action - 1][entry];
-                    assert!(reward >= 0.0, "an action that may not be taken");
+                    assert!(reward >= 0.0, "an infeasible action");
                     objective += weight * share * reward;
                     spent += weight * share * self.costs[action - 1][entry];
                 }
@@ -83,7 +83,7 @@ impl Case {
         (objective, spent, randomised)
     }
 
-    /// The value by buying all edges in the order of their slopes.
+    /// The optimal value, by buying all edges in the order of their slopes.
     fn value(&self, mut budget: f64) -> f64 {
         let mut edges = Vec::new();
         let mut hull = Hull::default();
@@ -103,8 +103,8 @@ impl Case {
     }
 }
 
-/// Recipe: `scipy.optimize.linprog(method="highs")` (SciPy 1.17.1) on the program over pi[context, action], one budget
-/// row and one row per context, actions with negative rewards fixed at 0; contexts and numbers by the formulas of `Case`.
+/// Values from `scipy.optimize.linprog(method="highs")` (SciPy 1.17.1) on the program over pi[context, action] with one
+/// budget row and one row per context. Actions with negative rewards are fixed at 0; `Case` has the formulas.
 #[test]
 fn programs_agree_with_scipy() {
     let figures = [
@@ -129,9 +129,9 @@ fn programs_agree_with_scipy() {
     }
 }
 
-/// A long series of programs, asked context by context: together the answers are one solution of the best value, within
-/// the budget, with one randomised context at the most. Among them programs of prices, where all first edges are equal, and
-/// of whole numbers, where actions, edges and sums are equal in every combination.
+/// Solves many programs context by context. Together the answers form one optimal solution within the budget, with at most
+/// one randomised context. Includes programs of prices, where all first edges are equal, and of whole numbers, where
+/// actions, edges and sums tie in every combination.
 #[test]
 fn answers_context_by_context_are_one_exact_solution() {
     let mut rng = rng(31);
@@ -175,12 +175,12 @@ fn answers_context_by_context_are_one_exact_solution() {
         }
     }
     assert_eq!(solved, 450);
-    // Equals are served in another order for almost every number.
+    // Almost every shuffle number gives a different order of ties.
     assert!(orders.len() > 40, "{} orders", orders.len());
 }
 
 /// Logistic-UCB1 on one context and one action with rho known, H = 4, B = 2: the program serves the share
-/// (2/4) / rho of the steps where that is below 1. With rho = 0.8 it is 0.625.
+/// (2/4) / rho of the steps if that is below 1. With rho = 0.8 it is 0.625.
 #[test]
 fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
     let steps: [&[f64]; 4] = [&[1.0]; 4];
@@ -197,7 +197,7 @@ fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
             features: &[0.0],
             point: Some(0),
         };
-        // The budget left is always large enough: only the program decides.
+        // The budget left is always large enough, so only the program decides.
         served += policy.choose(&context, 2) as f64;
     }
     // 4 standard deviations of a share of 4,000 draws: false alarm 6e-5.
@@ -214,11 +214,11 @@ fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
     assert_eq!(policy.choose(&context, 2), 0);
 }
 
-/// The mean reward of the fluid policy is what the evaluation of its plan says, within 4 standard errors over 10,000
-/// episodes (false alarm 6e-5), and less than opt; so is that of the first solution followed throughout, whose plan depends
-/// on the starting budget and is not evaluated.
+/// The fluid policy's mean reward matches the evaluation of its plan within 4 standard errors over 10,000 episodes (false
+/// alarm 6e-5), and is less than opt. So is that of the fluid policy without re-solving; its plan depends on the starting
+/// budget and is not evaluated.
 #[test]
-fn the_fluid_policy_earns_what_its_plan_says() {
+fn the_fluid_policy_earns_its_expected_reward() {
     let text = cbwk_gpu::config::preset("paper-auction").unwrap().text;
     let start = text.find("[[policies]]").unwrap();
     let text = format!(
@@ -243,11 +243,11 @@ fn the_fluid_policy_earns_what_its_plan_says() {
     assert!(last.lower() > 0.0 && outcome.policies[1].regret.cumulative[199].lower() > 0.0);
 }
 
-/// 50 replications of the paper's auction against 40 of a NumPy implementation written from the definitions alone (other
-/// random numbers), within 4 joint standard errors: a false alarm has probability 6e-5 per figure. Policies that change
-/// within an episode have no expected regret. `python3 tests/traces.py --studies 200` is such an implementation.
+/// Compares 50 replications of the paper's auction with 40 of a NumPy implementation written only from the definitions
+/// (other random numbers), within 4 joint standard errors: a false alarm has probability 6e-5 per figure. Policies that
+/// change within an episode have no expected regret. `python3 tests/traces.py --studies 200` is such an implementation.
 #[test]
-fn regrets_are_those_of_the_numpy_implementation() {
+fn regrets_match_the_numpy_implementation() {
     let figures = [
         ("square-cbwk", 1464.574, 3.962),
         ("logistic-ucb1", 225.099, 10.168),

@@ -1,8 +1,8 @@
-//! Decisions. Tables in 32 and in 64 bits decide alike. Random studies run on the CPU; at every plan a second table is made on the
-//! adapter, in 32 bits, and at every arrival both tables decide. Where they differ, the two offers must be worth the same
-//! up to the tie margin.
+//! Tables in 32 and 64 bits lead to the same decisions. Random studies run on the CPU. For every plan the adapter makes a
+//! second table in 32 bits, and both tables decide at every arrival. If they differ, the values of the two offers must agree
+//! within the tie margin.
 //!
-//! The long run, some minutes on each driver:
+//! The long run takes some minutes on each driver:
 //!
 //! ```text
 //! STUDIES=2000 cargo test --release --test decisions -- --nocapture
@@ -20,13 +20,15 @@ use cbwk_gpu::dp::{
 };
 use cbwk_gpu::experiment::{self, NamedPolicy};
 use cbwk_gpu::oracle::{Bounds, Known};
-use cbwk_gpu::policy::{Candidate, Decider, Greedy, Plan, Policy, Rule, Setting, Start, TIE_SHARE};
+use cbwk_gpu::policy::{
+    Candidate, Decider, Greedy, Plan, Policy, PolicySetting, Rule, Start, TIE_SHARE,
+};
 use cbwk_gpu::task::{Context, EpisodeContexts, Task};
 use cbwk_gpu::world::Optimum;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-/// What the twins have seen.
+/// Statistics of the compared decisions.
 #[derive(Debug, Default)]
 struct Seen {
     decisions: u64,
@@ -45,7 +47,7 @@ struct Twin {
     second: Option<ValueTable>,
     backend: Arc<Mutex<Gpu>>,
     seen: Arc<Mutex<Seen>>,
-    /// What is added to the second table's values: 0, or more in the negative control.
+    /// Added to the second table's values: 0, or more in the negative control.
     shift: f64,
 }
 
@@ -87,7 +89,7 @@ impl Twin {
         if other != chosen {
             seen.different += 1;
             let apart = (wide[chosen] - wide[other]).abs() / r_max;
-            // At the edge of a tie rounding decides.
+            // At the edge of a tie, rounding decides.
             if apart > TIE_SHARE + 2.0 * error || error > TIE_SHARE {
                 let case = format!("{chosen} and {other}, {apart:e} apart, tables {error:e} apart");
                 seen.unexplained.push(case);
@@ -147,7 +149,7 @@ impl Policy for Twin {
     }
 }
 
-/// A study of the paper's learner and the tight one on a random world.
+/// A study of the paper's learner and the tight learner in a random world.
 fn random_study(rng: &mut ChaCha8Rng, seed: u64) -> Study {
     let horizon = rng.random_range(2..=16);
     let budget = rng.random_range(1..=10);
@@ -226,7 +228,7 @@ fn run(gpu: &Arc<Mutex<Gpu>>, studies: u64, shift: f64) -> Seen {
         let mut study = random_study(&mut rng, seed);
         let twin = |policy: &NamedPolicy| {
             let (maker, gpu, seen) = (policy.maker.clone(), gpu.clone(), seen.clone());
-            let make = move |setting: &Setting, start: Start| -> Box<dyn Policy> {
+            let make = move |setting: &PolicySetting, start: Start| -> Box<dyn Policy> {
                 Box::new(Twin {
                     learner: maker.make(setting, start),
                     task: setting.task.clone(),
@@ -245,7 +247,7 @@ fn run(gpu: &Arc<Mutex<Gpu>>, studies: u64, shift: f64) -> Seen {
 }
 
 #[test]
-fn tables_in_32_and_64_bits_decide_alike() {
+fn tables_in_32_and_64_bits_make_the_same_decisions() {
     let Some(gpu) = common::gpu(false) else {
         return;
     };
@@ -262,15 +264,15 @@ fn tables_in_32_and_64_bits_decide_alike() {
     assert!(seen.decisions > 500 * studies);
     assert!(seen.unexplained.is_empty(), "{:#?}", seen.unexplained);
     assert!(seen.worst_error < TIE_SHARE / 2.0);
-    // A table that is off by a little more than a tie is noticed.
+    // Negative control: an error a little larger than a tie is detected.
     let off = run(&gpu, 10, 4.0 * TIE_SHARE);
     assert!(!off.unexplained.is_empty(), "{off:?}");
 }
 
-/// Scarce units: 2,000 customers a day and 20 units. In the morning every offer is worth as much as waiting, and nobody is
-/// turned away; on a day that brings a quarter of them, the units are sold.
+/// Scarce units: 2,000 customers a day and 20 units. Early in the day every offer is worth as much as waiting, and every
+/// customer still gets an offer. If only a quarter of the customers come, the units are sold.
 #[test]
-fn nobody_is_turned_away_while_there_are_units() {
+fn every_customer_gets_an_offer_while_units_are_left() {
     let text = "[study]\nepisodes = 1\nhorizon = 2000\n[budget]\nkind = \"constant\"\nvalue = 20\n\
         [application]\nkind = \"pricing\"\nprices = [1, 2, 3, 4, 5]\n\
         [contexts]\nkind = \"finite\"\nvalues = [[0.2], [0.9]]\n\
@@ -295,7 +297,7 @@ fn nobody_is_turned_away_while_there_are_units() {
             assert!(actions.iter().all(|a| *a > 0), "step {}", step + 1);
         }
     }
-    // A quarter of the arrivals, in the morning.
+    // Only the first quarter of the customers arrive.
     let mut left = 20;
     for step in 0..500 {
         let (entry, _) = law.step(step).iter().nth(step % 2).unwrap();

@@ -1,5 +1,5 @@
-//! What version 0.1.0 has written (`written_by_0.1.0/`): a finished study, a shard, a task folder and its journal. Studies
-//! of another version are shown, and never resumed, merged or verified as if they were of this one; a journal opens.
+//! Reads files written by version 0.1.0 (`written_by_0.1.0/`): a finished study, a shard, a task folder and its journal.
+//! Studies of another version can be shown, but not resumed, merged or verified. Journals open.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::{cbwk, cbwk_ok};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-/// A copy of what was written, so that nothing is changed by a test.
+/// Copies a fixture, so that tests do not change it.
 fn copied(name: &str, to: &Path) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/written_by_0.1.0");
     copy(&from.join(name), &to.join(name));
@@ -30,7 +30,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The one line of a refusal.
+/// The error message of a command that must fail with exit code 2.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let output = cbwk(folder, arguments);
     let text = String::from_utf8(output.stderr).unwrap();
@@ -40,21 +40,21 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_finished_study_is_shown_and_not_verified_as_ours() {
+fn a_finished_study_is_shown_but_not_verified() {
     let folder = tempdir().unwrap();
     copied("study", folder.path());
     cbwk_ok(folder.path(), &["status", "study"]);
     cbwk_ok(folder.path(), &["report", "study"]);
     let said = refused(folder.path(), &["verify", "study"]);
     assert!(said.contains("0.1.0"), "{said}");
-    // Its study file runs; what it writes is of this version.
+    // Its study file runs, and the results have the current version.
     let again = ["simulate", "study/study.toml", "--out", "again", "--quiet"];
     cbwk_ok(folder.path(), &again);
     cbwk_ok(folder.path(), &["verify", "again"]);
 }
 
 #[test]
-fn a_shard_is_neither_resumed_nor_merged_with_ours() {
+fn a_shard_is_neither_resumed_nor_merged() {
     let folder = tempdir().unwrap();
     let shards = copied("shards", folder.path());
     let study = shards.join("shard-1-of-2/study.toml");
@@ -68,7 +68,7 @@ fn a_shard_is_neither_resumed_nor_merged_with_ours() {
     assert!(said.contains("version") && said.contains("0.1.0"), "{said}");
 }
 
-/// One request per line to `serve`; the answers.
+/// Sends one request per line to `serve`; returns the answers.
 fn served(folder: &Path, shop: &str, requests: &[Value]) -> Vec<Value> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_cbwk-gpu"))
         .args(["serve", shop])
@@ -117,7 +117,7 @@ fn a_journal_opens_with_and_without_its_snapshot() {
         (&json!(13), &json!(73))
     );
     assert_eq!(state["open"]["held"], 1);
-    // The answer of that version, to the letter.
+    // The same answer as version 0.1.0 gave.
     assert_eq!(
         (&repeated["offer"], &repeated["plan"]),
         (&json!(3.0), &json!(1))

@@ -1,5 +1,5 @@
-//! Optima estimated from rows: bounds evaluated by chunk and all at once give the same table, standard errors agree with the
-//! influence of single rows, and fluid bounds with the sorted edges of all contexts.
+//! Optima estimated from rows. Bounds evaluated by chunk and all at once give the same table. Standard errors agree with the
+//! influence of single rows, and fluid bounds agree with the sorted edges of all contexts.
 
 mod common;
 
@@ -13,7 +13,7 @@ use cbwk_gpu::task::{Context, ContextRows};
 use cbwk_gpu::world::{Optimum, World};
 use common::{rng, study};
 
-/// Presets of every kind of application, with finite and with continuous laws, with steps at which nobody comes.
+/// Presets of every kind of application, with finite and continuous laws, and with steps without arrivals.
 const PRESETS: [&str; 7] = [
     "paper-pricing",
     "paper-auction",
@@ -40,10 +40,10 @@ fn bounds_by_chunk_and_at_once_give_the_same_optimum() {
     let mut solved = 0;
     for preset in PRESETS {
         let world = study(preset, |_| {}).world;
-        // Sizes around those of groups and chunks.
+        // Sizes near those of groups and chunks.
         for count in [1, 2, 16, 33, 150] {
             let rows = world.contexts().draw_rows(&mut rng(count as u64), count);
-            // Bounds of all contexts first, with another loop.
+            // Evaluate the bounds of all contexts first, with a different loop.
             let mut at_once = Dense;
             let whole = Optimum::from_rows(&world, rows.clone(), &mut at_once).unwrap();
             let found = Optimum::from_rows(&world, rows.clone(), &mut Cpu::default()).unwrap();
@@ -64,7 +64,7 @@ fn bounds_by_chunk_and_at_once_give_the_same_optimum() {
     assert_eq!(solved, 35);
 }
 
-/// The bound against all edges, sorted.
+/// Compares the fluid bound with a greedy sum over all edges, sorted.
 fn fluid_bounds_agree(world: &World, rows: &ContextRows, found: &[f64]) {
     let task = world.task();
     let (mut edges, mut hull) = (Vec::new(), Hull::default());
@@ -95,8 +95,8 @@ fn fluid_bounds_agree(world: &World, rows: &ContextRows, found: &[f64]) {
 /// J[h][i](b) = v[h](b, theta_hi) - u[h](b) + sum_c P[h](b -> b - c) J[h+1][i](b - c)
 /// ```
 ///
-/// where v is the value after the context is seen and P the budget's transitions under the optimal policy. The spread of J
-/// over the square root of the rows is the exact standard error for small changes.
+/// where v is the value after the context is seen and P the budget's transitions under the optimal policy. The standard
+/// deviation of J over the square root of the number of rows is the exact standard error to first order.
 fn standard_errors_by_influence(world: &World, rows: &ContextRows, u: &ValueTable) -> Vec<f64> {
     let task = world.task();
     let width = task.budget_max() as usize + 1;
@@ -145,8 +145,8 @@ fn standard_errors_by_influence(world: &World, rows: &ContextRows, u: &ValueTabl
     squares.into_iter().map(error).collect()
 }
 
-/// With 62 groups a standard error by batch means is off by 9%: one of 24 (12 samples, two presets) is off by more than 4.5
-/// times that in fewer than 1 of 5,000 runs; the mean of 12 by more than 4 times 2.6% as rarely.
+/// With 62 groups, a standard error by batch means has a relative error of 9%. One of 24 (12 samples, two presets) is off by
+/// more than 4.5 times that in fewer than 1 of 5,000 runs. The mean of 12 is off by more than 4 times 2.6% as rarely.
 #[test]
 fn standard_errors_by_batch_means_agree_with_the_influence_of_rows() {
     for (preset, budget) in [("paper-pricing", 5), ("paper-auction", 5)] {
@@ -166,10 +166,10 @@ fn standard_errors_by_batch_means_agree_with_the_influence_of_rows() {
     }
 }
 
-/// Few rows make few groups: with ten of them an error is off by 24%, and the mean of 60 by 3%, so that it lies outside in
-/// fewer than 1 of 10,000 runs. Groups of 16 rows, two of them, would be a fifth too small on average.
+/// Few rows make few groups. With ten groups, a standard error has a relative error of 24%, and the mean of 60 has 3%, so it
+/// lies outside in fewer than 1 of 10,000 runs. Two groups of 16 rows would give errors a fifth too small on average.
 #[test]
-fn few_rows_have_honest_standard_errors() {
+fn few_rows_have_unbiased_standard_errors() {
     for (preset, budget) in [("paper-pricing", 5), ("paper-auction", 5)] {
         let world: Arc<World> = study(preset, |_| {}).world;
         let ratio = |sample: u64| {
@@ -180,6 +180,6 @@ fn few_rows_have_honest_standard_errors() {
         };
         let mean = (0..60).map(ratio).sum::<f64>() / 60.0;
         assert!((0.85..1.15).contains(&mean), "{preset}: {mean}");
-        common::say(&format!("{preset}: {mean:.3} of the influence's"));
+        common::say(&format!("{preset}: {mean:.3} times the error by influence"));
     }
 }

@@ -1,6 +1,6 @@
-//! Mimic-Opt-DP, step by step, against an independent implementation in NumPy on the same contexts and luck; and whole
-//! studies against its statistics. `python3 tests/traces.py` is such an implementation, written from the paper alone, and
-//! prints the figures of the traces; `--studies 200` those of the studies (other random numbers than those recorded here).
+//! Compares Mimic-Opt-DP, step by step, with an independent NumPy implementation on the same contexts and acceptance
+//! uniforms, and whole studies with its statistics. `python3 tests/traces.py`, written only from the paper, prints the
+//! figures of the traces; with `--studies 200`, those of the studies (with other random numbers than those recorded here).
 
 mod common;
 
@@ -12,7 +12,7 @@ use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::experiment::{self, Purpose, Streams};
 use cbwk_gpu::oracle::{LogisticParameters, OracleSpec};
 use cbwk_gpu::policy::{
-    InitialRows, MakePolicy, Plan, Policy, PolicySpec, Setting, Start, advance,
+    InitialRows, MakePolicy, Plan, Policy, PolicySetting, PolicySpec, Start, advance,
 };
 use cbwk_gpu::task::{ContextRows, EpisodeContexts};
 use cbwk_gpu::world::World;
@@ -21,7 +21,7 @@ use common::study;
 const T: usize = 200;
 const H: usize = 24;
 
-/// What a policy did on contexts and acceptance uniforms given by formula.
+/// A policy's actions and plans on contexts and acceptance uniforms given by formula.
 struct Trace {
     actions: Vec<usize>,
     rewards: Vec<f64>,
@@ -29,9 +29,9 @@ struct Trace {
     last: ValueTable,
 }
 
-/// Episode t, step h (1-based) accept where frac((24 (t-1) + h) 0.6180339887498949) < rho.
+/// An offer at episode t, step h (1-based) is accepted if frac((24 (t-1) + h) 0.6180339887498949) < rho.
 fn replay(instance: &Arc<World>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f64>) -> Trace {
-    let setting = Setting {
+    let setting = PolicySetting {
         task: Arc::clone(instance.task()),
         truth: instance.clone(),
         optimum: Arc::new(ValueTable::zeros(H, 5)),
@@ -155,7 +155,7 @@ fn paper_oracle() -> OracleSpec {
 }
 
 #[test]
-fn auction_decisions_are_those_of_the_numpy_implementation() {
+fn auction_decisions_match_the_numpy_implementation() {
     let instance = study("paper-auction", |_| {}).world;
     let trace = replay(
         &instance,
@@ -175,7 +175,7 @@ fn auction_decisions_are_those_of_the_numpy_implementation() {
 }
 
 #[test]
-fn pricing_decisions_are_those_of_the_numpy_implementation() {
+fn pricing_decisions_match_the_numpy_implementation() {
     let instance = study("paper-pricing", |_| {}).world;
     let trace = replay(&instance, &mimic(paper_oracle()), pricing_theta);
     assert_eq!(trace.episode(2), "444444444444444444444440");
@@ -202,7 +202,7 @@ fn pricing_decisions_are_those_of_the_numpy_implementation() {
 }
 
 #[test]
-fn myopic_decisions_are_those_of_the_numpy_implementation() {
+fn myopic_decisions_match_the_numpy_implementation() {
     let auction = study("paper-auction", |_| {}).world;
     let oracle = OracleSpec::Armed { radius_scale: 1.0 };
     let trace = replay(&auction, &PolicySpec::Myopic { oracle }, auction_theta);
@@ -219,8 +219,8 @@ fn myopic_decisions_are_those_of_the_numpy_implementation() {
     );
 }
 
-/// Initial rows postpone the reserved episodes and are planned with from the first plan on: with M = 3 rows and
-/// n_alpha = 2, episodes 1 to 6 all teach conversion, so the first plan comes after episode 1 and not after episode 2.
+/// Initial rows postpone the reserved episodes, and the first plan uses them: with M = 3 rows and n_alpha = 2, episodes 1
+/// to 6 all supply conversion data, so the first plan comes after episode 1 and not after episode 2.
 #[test]
 fn initial_rows_are_used_at_once() {
     let instance = study("paper-auction", |_| {}).world;
@@ -234,10 +234,10 @@ fn initial_rows_are_used_at_once() {
     let without = replay(&instance, &spec(InitialRows::Drawn(0)), auction_theta);
     let first_plan = |trace: &Trace| trace.plans.iter().position(|u| u[5] > 0.0).unwrap() + 1;
     assert_eq!((first_plan(&without), first_plan(&with)), (3, 2));
-    // The plans of the first eight episodes rest on the 3 rows alone (conversion is known), so they stay the same.
+    // The plans of the first eight episodes depend only on the 3 rows (conversion is known), so they stay the same.
     assert!((2..8).all(|t| with.plans[t] == with.plans[1]));
     assert_ne!(with.plans[8], with.plans[1]);
-    // Given rows do as drawn ones do.
+    // Given rows have the same effect as drawn ones.
     let rows = instance
         .contexts()
         .draw_rows(&mut Streams::new(1).of(0, Purpose::InitialRows), 3);
@@ -249,10 +249,10 @@ fn initial_rows_are_used_at_once() {
     assert_eq!(given.plans, with.plans);
 }
 
-/// 50 replications against 200 to 800 replications of the NumPy implementation (other random numbers), within 4 joint
-/// standard errors: a false alarm has probability 6e-5 per figure.
+/// Compares 50 replications with 200 to 800 of the NumPy implementation (other random numbers), within 4 joint standard
+/// errors: a false alarm has probability 6e-5 per figure.
 #[test]
-fn studies_have_the_regret_of_the_numpy_implementation() {
+fn studies_match_the_regret_of_the_numpy_implementation() {
     // (preset, policy, mean cumulative regret after 200 episodes, its standard error)
     let figures = [
         ("paper-auction", "mimic-opt-dp", (502.365, 1.327)),

@@ -1,9 +1,9 @@
-//! Tight bounds on the data that a learner collects for itself: at every episode of 400 runs all pairs lie within their
-//! bounds, and the plan is at least that of the truth on the same contexts, but for at most delta of the runs.
+//! Tight bounds on the data that a learner collects itself. In all but a share delta of 400 runs, at every episode, all pairs
+//! lie within their bounds and the plan is at least the plan made with the true rho on the same contexts.
 //!
-//! The theory allows delta = 0.1. If the true rate of runs with a miss is at most 0.05, more than 40 in 400 have probability
-//! 1.4e-5 (binomial tail), which is the false-alarm rate of each check; runs are fixed by their seeds. The control shrinks
-//! the radii until the check fails.
+//! The theory allows delta = 0.1. If the true rate of runs with a miss is at most 0.05, more than 40 misses in 400 have
+//! probability 1.4e-5 (binomial tail), the false-alarm rate of each check. Seeds are fixed. The control shrinks the radii
+//! until the check fails.
 
 mod common;
 
@@ -15,13 +15,13 @@ use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::dp::{Backend, PlanRequest};
 use cbwk_gpu::experiment::{Environment, Purpose, Streams};
 use cbwk_gpu::oracle::{Bounds, Known, Truth};
-use cbwk_gpu::policy::{Plan, Setting, Start, advance};
+use cbwk_gpu::policy::{Plan, PolicySetting, Start, advance};
 use common::say;
 use rayon::prelude::*;
 
 const RUNS: u64 = 400;
 
-/// Runs with a pair outside its interval at some episode, and runs with a plan below the truth's at some (h, b).
+/// Number of runs with a pair outside its interval at some episode, and with a plan below the true one at some (h, b).
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Missed {
     bounds: usize,
@@ -50,7 +50,7 @@ fn misses(study: &Study, run: u64) -> Missed {
     let streams = Streams::new(11);
     let truth: Arc<dyn Truth> = world.clone();
     let law = world.law_sample(world.depends_on_step()).unwrap();
-    let setting = Setting {
+    let setting = PolicySetting {
         task: Arc::clone(world.task()),
         truth: Arc::clone(&truth),
         optimum: Arc::new(cbwk_gpu::dp::ValueTable::zeros(6, 4)),
@@ -113,7 +113,7 @@ fn check(name: &str, world: &str, oracle: &str, narrow: f64) {
         let found = missed(&study(world, &policy(1.0)));
         let control = missed(&study(world, &policy(narrow)));
         say(&format!(
-            "{name}, {optimism}: of {RUNS} runs {} with a pair outside, {} not optimistic; with {narrow} of the radius {} and {}",
+            "{name}, {optimism}: of {RUNS} runs, {} have a pair outside and {} are not optimistic; with {narrow} of the radius, {} and {}",
             found.bounds, found.optimism, control.bounds, control.optimism
         ));
         assert!(

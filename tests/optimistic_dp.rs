@@ -51,7 +51,7 @@ fn agrees_with_the_algorithm_word_for_word() {
             difference < 1e-12,
             "round {round}: {difference} on {shape:?}"
         );
-        // The comparison can fail: a gain that is used, moved a little, shows.
+        // Negative control: a small change of a used gain is detected.
         if literal[0][shape.budget as usize] > 0.0 && cap.is_none() {
             let mut moved = coefficients.clone();
             moved.gain.iter_mut().for_each(|gain| *gain *= 1.0 + 1e-6);
@@ -66,7 +66,7 @@ fn agrees_with_the_algorithm_word_for_word() {
 
 /// Lemma 1 and the cap, on tables as computed.
 #[test]
-fn lemma_1_and_the_cap_hold_before_anything_is_smoothed() {
+fn lemma_1_and_the_cap_hold_on_raw_tables() {
     let mut rng = rng(22);
     for round in 0..400 {
         let shape = random_shape(&mut rng);
@@ -95,9 +95,9 @@ fn lemma_1_and_the_cap_hold_before_anything_is_smoothed() {
     }
 }
 
-/// Where bounds bracket rho and the law is exact, the plan is optimistic: u_hat >= opt for every h and b.
+/// If bounds contain rho and the law is exact, the plan is optimistic: u_hat >= opt for every h and b.
 #[test]
-fn bounds_that_hold_make_the_plan_optimistic() {
+fn valid_bounds_make_the_plan_optimistic() {
     let mut rng = rng(23);
     for _ in 0..400 {
         let shape = random_shape(&mut rng);
@@ -127,7 +127,7 @@ fn bounds_that_hold_make_the_plan_optimistic() {
     }
 }
 
-/// The same bits on 1, 2 and 4 threads, for a batch and for one problem large enough to be split.
+/// The result is the same to the bit on 1, 2 and 4 threads, for a batch and for one problem large enough to be split.
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let mut rng = rng(24);
@@ -163,7 +163,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     assert!(worst_difference(&tables[0][0], &optimistic_dp(&problem)) < 1e-11);
 }
 
-/// Merging equal contexts changes nothing but the order of additions.
+/// Merging equal contexts changes only the order of additions.
 #[test]
 fn merged_contexts_give_the_same_plan() {
     let mut rng = rng(25);

@@ -212,9 +212,9 @@ fn a_world_with_fewer_arrivals_is_not_compared_with_the_log() {
     let refused = cbwk(folder, &[&evaluate[..], &["logged"]].concat());
     assert_eq!(refused.status.code(), Some(2));
     let message = String::from_utf8(refused.stderr).unwrap();
-    let wanted = "--against: found logged, with 67% of the log's arrivals that plans, which expect one per step, would not see; accepted: fixed:<value>, or episodes cut into more steps";
+    let wanted = "--against: found logged, but plans expect one arrival per step and would miss 67% of the log's arrivals; accepted: fixed:<value>, or more steps per episode";
     assert!(message.contains(wanted), "{message}");
-    let warning = "warning: 67% of the log's arrivals came second or later to their step";
+    let warning = "warning: 67% of the log's arrivals are not the first in their step";
     for asked in [&["fixed:2"][..], &["logged", "--unsupported"]] {
         let answer = cbwk_ok(folder, &[&evaluate[..], asked].concat());
         assert!(answer.contains(warning), "{answer}");

@@ -10,7 +10,7 @@ use cbwk_gpu::history::{EmpiricalLaw, Exposure, FeatureColumns, LabeledLog, LogF
 use cbwk_gpu::learner::{Learner, LearnerSettings};
 use cbwk_gpu::oracle::OracleSpec;
 use cbwk_gpu::policy::{
-    InitialArrival, InitialLog, InitialRows, LearnerSpec, PolicySpec, Setting, Start, advance,
+    InitialArrival, InitialLog, InitialRows, LearnerSpec, PolicySetting, PolicySpec, Start, advance,
 };
 use cbwk_gpu::task::{ApplicationSpec, EpisodeContexts, Task, TaskSpec};
 use common::rng;
@@ -163,7 +163,7 @@ fn a_log_starts_a_policy_and_a_learner_alike() {
     };
     let config = policy.check("policy", &task).unwrap();
     let world = common::study("paper-auction", |_| {}).world;
-    let setting = Setting {
+    let setting = PolicySetting {
         task: Arc::clone(&task),
         truth: world,
         optimum: Arc::new(cbwk_gpu::dp::ValueTable::zeros(3, 2)),

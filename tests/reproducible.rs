@@ -13,7 +13,7 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).unwrap()
 }
 
-/// The resolved study reproduces the run; threads and repetition do not change a byte.
+/// The resolved study file reproduces the run. Threads and repetition do not change a byte.
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     for preset in ["paper-pricing", "rush-hour-pricing", "ad-auction-budgets"] {
@@ -57,7 +57,7 @@ fn the_same_seed_gives_the_same_bytes() {
                 );
             }
         }
-        // Another seed gives other results.
+        // A different seed gives different results.
         cbwk_ok(
             folder.path(),
             &[

@@ -1,5 +1,5 @@
-//! A wave saved between any two episodes and taken up again, through text, gives the records of a wave that ran through, for
-//! every kind of policy and oracle; with a part of its state left out it does not.
+//! A wave saved as text between any two episodes and resumed gives the same records as an uninterrupted wave, for every kind
+//! of policy and oracle. With a part of its state left out it does not.
 
 mod common;
 #[path = "common/durable.rs"]
@@ -10,14 +10,14 @@ use std::path::Path;
 
 use cbwk_gpu::config::{Document, Study};
 use cbwk_gpu::dp::cpu::Cpu;
-use cbwk_gpu::experiment::{Prepared, Record, Sink, SinkError, Todo, WaveState, Yardstick};
+use cbwk_gpu::experiment::{Prepared, Record, RunList, Sink, SinkError, WaveState, Yardstick};
 use cbwk_gpu::oracle::{LabeledData, Oracle};
 use cbwk_gpu::task::{Context, EpisodeContexts};
 use common::{say, study};
 use rand::RngExt;
 use serde_json::Value;
 
-/// Keeps records, and the text of the state after every so many episodes.
+/// Keeps records, and the text of the state after every `every` episodes.
 struct Saving {
     every: usize,
     episodes: usize,
@@ -42,15 +42,15 @@ impl Sink for Saving {
     }
 }
 
-fn through(prepared: &Prepared, every: usize) -> Saving {
+fn run_and_save(prepared: &Prepared, every: usize) -> Saving {
     let mut sink = Saving {
         every,
         episodes: 0,
         states: Vec::new(),
         records: Vec::new(),
     };
-    let todo = Todo::share(prepared.study, None);
-    prepared.run(todo, &mut Cpu::default(), &mut sink).unwrap();
+    let runs = RunList::share(prepared.study, None);
+    prepared.run(runs, &mut Cpu::default(), &mut sink).unwrap();
     sink
 }
 
@@ -58,16 +58,16 @@ fn policy_of(state: &str) -> usize {
     serde_json::from_str::<WaveState>(state).unwrap().policy
 }
 
-/// The records of a policy from a saved wave on; `None` where the state is refused.
+/// The records of a policy, resumed from a saved wave; `None` if the state is refused.
 fn resumed(prepared: &Prepared, state: &str) -> Option<(String, Vec<Record>)> {
     let state: WaveState = serde_json::from_str(state).ok()?;
     let policy = prepared.study.policies.get(state.policy)?.name.clone();
-    let todo = Todo {
+    let runs = RunList {
         replications: vec![Vec::new(); prepared.study.policies.len()],
-        under_way: Some(state),
+        unfinished: Some(state),
     };
     let mut records: Vec<Record> = Vec::new();
-    prepared.run(todo, &mut Cpu::default(), &mut records).ok()?;
+    prepared.run(runs, &mut Cpu::default(), &mut records).ok()?;
     Some((policy, records))
 }
 
@@ -90,8 +90,8 @@ fn durable() -> Study {
     parsed(&durable_study::STUDY.replace("replications = 12", "replications = 3"))
 }
 
-/// Oracles that keep columns of the contexts they watch, in every policy that learns. On few contexts their rows are merged
-/// again and again, on a box they only grow.
+/// Oracles that keep columns of the contexts they watch, in every learning policy. With few contexts their rows are merged
+/// often; on a box they only grow.
 fn kernels() -> [Study; 2] {
     let kernel = "kernel = { kind = \"matern\", nu = 1.5, length = 0.5 }";
     let policies = [
@@ -140,7 +140,7 @@ fn kernels() -> [Study; 2] {
 }
 
 #[test]
-fn a_wave_taken_up_between_any_two_episodes_gives_the_same_records() {
+fn a_resumed_wave_gives_the_same_records() {
     let [few_contexts, many_contexts] = kernels();
     let studies = [
         durable(),
@@ -158,13 +158,13 @@ fn a_wave_taken_up_between_any_two_episodes_gives_the_same_records() {
     let (mut waves, mut policies, mut wrong) = (0, 0, Vec::new());
     for study in &studies {
         let prepared = Prepared::new(study).unwrap();
-        let whole = through(&prepared, 3);
+        let whole = run_and_save(&prepared, 3);
         policies += study.policies.len();
         let saved = |policy: &usize| whole.states.iter().any(|s| policy_of(s) == *policy);
         let unsaved: Vec<usize> = (0..study.policies.len()).filter(|p| !saved(p)).collect();
         assert_eq!(unsaved, [0; 0], "{}: policies without a state", study.name);
         for state in &whole.states {
-            let (policy, records) = resumed(&prepared, state).expect("a state that was saved");
+            let (policy, records) = resumed(&prepared, state).expect("a saved state");
             let own = whole.records.iter().filter(|r| r.policy == policy);
             if !own.eq(&records) {
                 wrong.push(format!("{}: {policy}", study.name));
@@ -178,7 +178,7 @@ fn a_wave_taken_up_between_any_two_episodes_gives_the_same_records() {
     assert!(waves > 100 && wrong.is_empty(), "{wrong:?}");
 }
 
-/// Sets a field to what a new wave would have, wherever it occurs; whether that changed anything.
+/// Resets a field to a new wave's value wherever it occurs; returns whether anything changed.
 fn forget(value: &mut Value, field: &str) -> bool {
     match value {
         Value::Object(entries) => entries.iter_mut().fold(false, |any, (key, value)| {
@@ -205,12 +205,12 @@ fn forget(value: &mut Value, field: &str) -> bool {
     }
 }
 
-/// The comparison can fail: a state without one of its fields is refused, or leads elsewhere.
+/// Negative control: a state without one of its fields is refused or gives other records.
 #[test]
-fn a_state_without_one_of_its_fields_is_refused_or_leads_elsewhere() {
+fn a_state_with_a_missing_field_is_refused_or_gives_other_records() {
     let study = durable();
     let prepared = Prepared::new(&study).unwrap();
-    let whole = through(&prepared, 10);
+    let whole = run_and_save(&prepared, 10);
     let fields = [
         "contexts",
         "acceptance",
@@ -245,16 +245,16 @@ fn a_state_without_one_of_its_fields_is_refused_or_leads_elsewhere() {
             noticed += usize::from(!same);
         }
         say(&format!(
-            "without `{field}`: {noticed} of {tried} states noticed"
+            "without `{field}`: detected in {noticed} of {tried} states"
         ));
         assert!(tried > 0 && noticed > 0, "{field}");
     }
 }
 
-/// What an oracle keeps of the contexts it watches comes back to the bit. Had all been watched before the first fit, it would
-/// be the same to rounding only: the comparison sees that.
+/// An oracle's columns of watched contexts are restored to the bit. If all contexts had been watched before the first fit, the
+/// columns would differ by rounding; the test detects that.
 #[test]
-fn columns_of_watched_contexts_come_back_to_the_bit() {
+fn columns_of_watched_contexts_are_restored_to_the_bit() {
     let (mut compared, mut noticed) = (0, 0);
     for study in kernels() {
         let (world, config) = (&study.world, study.oracles()[0].1.clone());
@@ -309,7 +309,7 @@ fn columns_of_watched_contexts_come_back_to_the_bit() {
         }
     }
     say(&format!(
-        "{compared} estimates came back to the bit; with contexts watched at once, {noticed} of 60 fits did not"
+        "{compared} estimates were restored to the bit; with all contexts watched first, {noticed} of 60 fits differ"
     ));
     assert!(noticed > 0);
 }

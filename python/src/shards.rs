@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cbwk_gpu::config::StudyFile;
 use cbwk_gpu::experiment::{
-    Phases, Prepared, Record, RunError, Shard, Sink, SinkError, Todo, Work, Yardstick,
+    Phases, Prepared, Record, RunError, RunList, Shard, Sink, SinkError, Work, Yardstick,
 };
 use cbwk_gpu::files;
 use cbwk_gpu::results::{
@@ -97,7 +97,7 @@ struct Keeper {
 impl Keeper {
     fn run(mut self, file: &StudyFile, choice: Choice) -> PyResult<String> {
         let mut backend = choice.open().map_err(of_backend)?;
-        let todo = Todo::share(&file.study, Some(self.part.shard));
+        let todo = RunList::share(&file.study, Some(self.part.shard));
         let prepared = Prepared::new(&file.study).map_err(of_run)?;
         let done = prepared.run(todo, backend.as_mut(), &mut self);
         if let Some(mistake) = self.mistake.take() {

@@ -1,9 +1,9 @@
-//! How a policy spends an episode's budget: the units left at the start of each step, over the last quarter of the
-//! episodes, when a learner has mostly learnt.
+//! How a policy spends an episode's budget: the units left at the start of each step. Only the last quarter of the episodes
+//! counts, when learning is mostly over.
 
 use crate::statistics::MeanAndError;
 
-/// Budget left by step, summed in whole numbers, so that neither order nor threads can change a bit.
+/// Budget left by step, summed as integers, so neither order nor threads can change a bit.
 #[derive(Debug, Clone)]
 pub struct BudgetUse {
     first_episode: usize,
@@ -31,7 +31,7 @@ impl BudgetUse {
         self.first_episode
     }
 
-    /// A replication's sums over the episodes that count: units left before each step, and at the end.
+    /// Adds a replication's sums over the episodes that count: units left before each step and at the end.
     pub fn add(&mut self, left: &[u64]) {
         self.replications += 1;
         for ((sum, square), &left) in self.sums.iter_mut().zip(&mut self.squares).zip(left) {
@@ -40,7 +40,7 @@ impl BudgetUse {
         }
     }
 
-    /// Mean units left at the start of steps 1..=H, and at the end of the episode; errors are over replications.
+    /// Mean units left at the start of steps 1..=H and at the end of the episode, with errors over replications.
     pub fn left(&self) -> Vec<MeanAndError> {
         let n = u128::from(self.replications);
         let scale = self.episodes as f64;
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_and_errors_equal_those_of_the_replications() {
+    fn means_and_errors_match_direct_computation() {
         let mut use_ = BudgetUse::new(7, 2);
         assert_eq!(use_.first_episode(), 6);
         let totals = [[10, 7, 0], [10, 4, 1], [10, 9, 0]];

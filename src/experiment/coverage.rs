@@ -1,5 +1,5 @@
-//! How well an oracle's bounds hold: data drawn at random, bounds compared with the truth as data grow. This is how
-//! radii are chosen.
+//! Coverage of an oracle's bounds: draws random data and compares the bounds with the truth as data grow. Serves to choose
+//! radii.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::oracle::{Bounds, LabeledData, Oracle, OracleConfig, Sides, Truth};
 use crate::task::{Context, EpisodeContexts};
 use crate::world::World;
 
-/// Contexts whose bounds are compared, at the most.
+/// Maximum number of contexts to compare.
 pub(super) const CONTEXTS: usize = 1000;
 
-/// Bounds are looked at whenever the data have grown by this factor: often enough for what happens between to matter
-/// little, seldom enough for slow oracles.
+/// Bounds are checked whenever the data have grown by this factor: often enough to miss little, rarely enough for slow
+/// oracles.
 const CHECK_GROWTH: f64 = 1.08;
 
-/// What is drawn, and how often.
+/// Settings of a coverage experiment.
 #[derive(Debug, Clone)]
 pub struct CoverageSetting {
     /// Confidence parameter of the bounds.
     pub delta: f64,
-    /// T, which some radii depend on.
+    /// T; some radii depend on it.
     pub episodes: usize,
-    /// Numbers of observations to look at, increasing.
+    /// Numbers of observations to report, increasing.
     pub sizes: Vec<usize>,
     /// Independent data sets.
     pub repetitions: usize,
@@ -41,21 +41,20 @@ pub struct Coverage {
     pub pairs: f64,
     /// Share of repetitions with all pairs inside their intervals at once.
     pub all: f64,
-    /// Share of repetitions with all pairs inside their intervals at this and every earlier time that was looked at.
+    /// Share of repetitions with all pairs inside their intervals at this check and all earlier ones.
     pub always: f64,
     /// Mean width of the intervals.
     pub width: f64,
     /// Mean distance between the point estimate and the truth.
     pub error: f64,
     /// Factor on the radius that would have covered all pairs at once in a share 1 - delta of the repetitions. Radii
-    /// are read off the clipped intervals, so that the factor errs on the large side; intervals that clipping has
-    /// reduced to a point are left out.
+    /// come from the clipped intervals, so the factor errs on the large side. Intervals clipped to a point are left out.
     pub factor: f64,
 }
 
-/// What one data set of one size shows.
+/// Coverage on one data set of one size.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct CoverageCheck {
     pairs: f64,
     always: bool,
     width: f64,
@@ -63,8 +62,8 @@ struct Look {
     factor: f64,
 }
 
-/// Draws data sets with actions at random among those with a reward, and compares bounds with the truth. `done` is called
-/// after every data set.
+/// Draws data sets with random actions whose reward is not negative, and compares bounds with the truth. Calls `done` after
+/// every data set.
 pub fn coverage(
     world: &Arc<World>,
     oracle: &OracleConfig,
@@ -73,7 +72,7 @@ pub fn coverage(
     done: &(dyn Fn() + Sync),
 ) -> Vec<Coverage> {
     let contexts = contexts_to_compare(world, streams);
-    let repetitions: Vec<Vec<Look>> = (0..setting.repetitions as u64)
+    let repetitions: Vec<Vec<CoverageCheck>> = (0..setting.repetitions as u64)
         .into_par_iter()
         .map(|r| {
             let start = streams.of(r, Purpose::Oracle);
@@ -85,39 +84,40 @@ pub fn coverage(
                 Some(&truth),
                 Sides::Both,
             );
-            let oracle = oracle.expect("the truth is there");
-            let looks = repetition(world, oracle, setting, streams, r, &contexts);
+            let oracle = oracle.expect("the truth is given");
+            let checks = repetition(world, oracle, setting, streams, r, &contexts);
             done();
-            looks
+            checks
         })
         .collect();
     let sizes = setting.sizes.iter().enumerate();
     sizes
         .map(|(i, &n)| {
-            let looks: Vec<Look> = repetitions.iter().map(|looks| looks[i]).collect();
-            summary(n, &looks, setting.delta)
+            let checks: Vec<CoverageCheck> = repetitions.iter().map(|checks| checks[i]).collect();
+            summary(n, &checks, setting.delta)
         })
         .collect()
 }
 
-fn summary(observations: usize, looks: &[Look], delta: f64) -> Coverage {
-    let count = looks.len() as f64;
-    let mean = |of: fn(&Look) -> f64| looks.iter().map(of).sum::<f64>() / count;
-    let mut factors: Vec<f64> = looks.iter().map(|look| look.factor).collect();
+fn summary(observations: usize, checks: &[CoverageCheck], delta: f64) -> Coverage {
+    let count = checks.len() as f64;
+    let mean = |of: fn(&CoverageCheck) -> f64| checks.iter().map(of).sum::<f64>() / count;
+    let mut factors: Vec<f64> = checks.iter().map(|check| check.factor).collect();
     factors.sort_by(f64::total_cmp);
     let rank = ((1.0 - delta) * count).ceil().max(1.0) as usize;
     Coverage {
         observations,
-        pairs: mean(|look| look.pairs),
-        all: mean(|look| f64::from(u8::from(look.pairs >= 1.0))),
-        always: mean(|look| f64::from(u8::from(look.always))),
-        width: mean(|look| look.width),
-        error: mean(|look| look.error),
+        pairs: mean(|check| check.pairs),
+        all: mean(|check| f64::from(u8::from(check.pairs >= 1.0))),
+        always: mean(|check| f64::from(u8::from(check.always))),
+        width: mean(|check| check.width),
+        error: mean(|check| check.error),
         factor: factors[rank.min(factors.len()) - 1],
     }
 }
 
-/// The contexts of the law, by step where that matters, thinned out where they are many; drawn rows for continuous laws.
+/// The contexts of the law, split by step if conversion depends on it. Drawn rows for continuous laws and for laws with
+/// more than [`CONTEXTS`] contexts.
 fn contexts_to_compare(world: &World, streams: &Streams) -> ContextSample {
     let by_step = world.depends_on_step();
     let law = world.law_sample(by_step);
@@ -137,7 +137,7 @@ fn repetition(
     streams: &Streams,
     number: u64,
     contexts: &ContextSample,
-) -> Vec<Look> {
+) -> Vec<CoverageCheck> {
     let mut context_stream = streams.of(number, Purpose::Contexts);
     let mut luck = streams.of(number, Purpose::Acceptance);
     let mut choices = streams.of(number, Purpose::LoggedOffers);
@@ -145,10 +145,10 @@ fn repetition(
     (0..compared).for_each(|entry| oracle.watch(&contexts.context(entry)));
     let mut data = LabeledData::new(world.task().dimension());
     let mut episode = EpisodeContexts::new(world.task().dimension());
-    let mut looks: Vec<Look> = Vec::with_capacity(setting.sizes.len());
+    let mut checks: Vec<CoverageCheck> = Vec::with_capacity(setting.sizes.len());
     let (mut always, mut next_check) = (true, 1);
     let mut idle = 0;
-    while looks.len() < setting.sizes.len() {
+    while checks.len() < setting.sizes.len() {
         world.contexts().draw(&mut context_stream, &mut episode);
         let before = data.len();
         for context in episode.iter() {
@@ -161,36 +161,36 @@ fn repetition(
             }
             let action = offers[choices.random_range(0..offers.len())];
             data.push(&context, action, uniform < world.rho(&context, action));
-            let is_line = setting.sizes.get(looks.len()) == Some(&data.len());
-            if is_line || data.len() == next_check {
+            let is_reported = setting.sizes.get(checks.len()) == Some(&data.len());
+            if is_reported || data.len() == next_check {
                 oracle.fit(&data, setting.delta);
                 let entries = (0..compared).map(|entry| contexts.context(entry));
-                let mut look = look(world, oracle.as_ref(), entries);
-                always &= look.pairs >= 1.0;
-                look.always = always;
-                if is_line {
-                    looks.push(look);
+                let mut check = check(world, oracle.as_ref(), entries);
+                always &= check.pairs >= 1.0;
+                check.always = always;
+                if is_reported {
+                    checks.push(check);
                 }
                 next_check = (data.len() as f64 * CHECK_GROWTH).ceil() as usize + 1;
             }
         }
-        // A law whose contexts never bring a reward teaches nothing: look at ignorance rather than draw for ever.
+        // If no context allows a reward, there will be no data: report the unfitted oracle instead of drawing forever.
         idle = if data.len() == before { idle + 1 } else { 0 };
         if idle > 10_000 {
             let entries = || (0..compared).map(|entry| contexts.context(entry));
-            while looks.len() < setting.sizes.len() {
-                looks.push(look(world, oracle.as_ref(), entries()));
+            while checks.len() < setting.sizes.len() {
+                checks.push(check(world, oracle.as_ref(), entries()));
             }
         }
     }
-    looks
+    checks
 }
 
-fn look<'c>(
+fn check<'c>(
     world: &World,
     oracle: &dyn Oracle,
     contexts: impl Iterator<Item = Context<'c>>,
-) -> Look {
+) -> CoverageCheck {
     let actions = world.task().actions();
     let mut bounds = vec![Bounds::UNKNOWN; actions];
     let mut estimates = vec![0.5; actions];
@@ -211,7 +211,7 @@ fn look<'c>(
             }
         }
     }
-    Look {
+    CoverageCheck {
         pairs: covered / pairs,
         always: covered == pairs,
         width: width / pairs,
@@ -220,7 +220,7 @@ fn look<'c>(
     }
 }
 
-/// About `count` numbers of observations up to `most`, evenly spaced in logarithm.
+/// About `count` sizes up to `most`, evenly spaced on a log scale.
 pub fn growing_sizes(most: usize, count: usize) -> Vec<usize> {
     let ratio = (most as f64).powf(1.0 / count as f64);
     let mut sizes: Vec<usize> = (1..=count)

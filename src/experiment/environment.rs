@@ -1,4 +1,4 @@
-//! What one replication meets: the same contexts and acceptance uniforms for every policy.
+//! The environment of one replication: every policy gets the same contexts and acceptance uniforms.
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -9,7 +9,7 @@ use crate::policy::Policy;
 use crate::task::EpisodeContexts;
 use crate::world::World;
 
-/// The contexts and luck of a replication, episode after episode.
+/// The contexts and acceptance uniforms of a replication, episode by episode.
 #[derive(Debug)]
 pub struct Environment {
     contexts_stream: ChaCha8Rng,
@@ -19,7 +19,7 @@ pub struct Environment {
     actions: Vec<u32>,
 }
 
-/// What an episode brought.
+/// The outcome of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(f64, u32, Option<f64>)", into = "(f64, u32, Option<f64>)")]
 pub struct EpisodeOutcome {
@@ -27,7 +27,7 @@ pub struct EpisodeOutcome {
     pub reward: f64,
     /// Budget consumed.
     pub spent: u32,
-    /// Exact expected reward of the policy's plan, where it was asked for.
+    /// Exact expected reward of the policy's plan, if evaluated.
     pub expected: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ impl From<EpisodeOutcome> for (f64, u32, Option<f64>) {
     }
 }
 
-/// An environment between two episodes: how far its streams have come, in words of 32 bits.
+/// The positions of an environment's streams between two episodes, in words of 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EnvironmentState {
     contexts: u64,
@@ -81,7 +81,7 @@ impl Environment {
         &self.actions
     }
 
-    /// All that a restart needs.
+    /// The state, for a restart.
     pub(super) fn state(&self) -> EnvironmentState {
         EnvironmentState {
             contexts: self.contexts_stream.get_word_pos() as u64,
@@ -89,7 +89,7 @@ impl Environment {
         }
     }
 
-    /// Takes up a state of the same replication.
+    /// Restores a state of the same replication.
     pub(super) fn restore(&mut self, state: EnvironmentState) {
         self.contexts_stream.set_word_pos(state.contexts.into());
         self.acceptance_stream.set_word_pos(state.acceptance.into());
@@ -107,7 +107,7 @@ impl Environment {
         self.play_drawn(world, policy, b_t)
     }
 
-    /// Plays the episode that was drawn. Every step uses one acceptance uniform, whether or not it is needed.
+    /// Plays the drawn episode. Every step consumes one acceptance uniform, needed or not.
     pub fn play_drawn(
         &mut self,
         world: &World,

@@ -1,5 +1,5 @@
-//! How well opt is estimated from M unlabeled rows (Section 3.4): many estimates per M, against the optimum of the law.
-//! Theory promises an error of order 1 / sqrt(M), whatever the number of contexts.
+//! The error of estimating opt from M unlabeled rows (Section 3.4): many estimates per M, compared with the optimum of the
+//! law. In theory the error is of order 1 / sqrt(M) for any number of contexts.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct SampleSize {
     pub rows: usize,
     /// The estimates, by repeat.
     pub estimates: Vec<f64>,
-    /// The mean of the standard errors that came with them.
+    /// The mean of their own standard errors.
     pub reported_error: f64,
 }
 
@@ -24,14 +24,14 @@ pub struct SampleSize {
 pub struct EstimationStudy {
     /// The starting budget of the estimates, the world's largest.
     pub budget: u32,
-    /// What is estimated.
+    /// The true value.
     pub opt: f64,
-    /// By rising M.
+    /// By increasing M.
     pub sizes: Vec<SampleSize>,
 }
 
 impl SampleSize {
-    /// Mean of the estimates minus opt, with its standard error. Plans fit their own sample, so it is positive.
+    /// Mean of the estimates minus opt, with its standard error. Positive, because plans fit their own sample.
     pub fn bias(&self, opt: f64) -> MeanAndError {
         let errors: Vec<f64> = self.estimates.iter().map(|x| x - opt).collect();
         MeanAndError::of(&errors)
@@ -50,7 +50,7 @@ impl SampleSize {
 }
 
 impl EstimationStudy {
-    /// The slope of ln(root mean squared error) on ln M, with a jackknife error over repeats; -1/2 is the law.
+    /// The slope of ln(root mean squared error) on ln M, with a jackknife error over repeats; theory says -1/2.
     pub fn slope(&self) -> Option<MeanAndError> {
         let repeats = self.sizes.first()?.estimates.len();
         let exact = |size: &SampleSize| size.estimates.iter().all(|x| *x == self.opt);
@@ -71,7 +71,7 @@ impl EstimationStudy {
             slope(&points)
         };
         let slopes: Vec<f64> = (0..repeats).map(|r| without(Some(r))).collect();
-        // The jackknife error is n - 1 times the standard error of the values as if they were independent.
+        // The jackknife error is n - 1 times the standard error of the values treated as independent.
         let spread = MeanAndError::of(&slopes).standard_error;
         Some(MeanAndError {
             mean: without(None),
@@ -80,7 +80,7 @@ impl EstimationStudy {
     }
 }
 
-/// Estimates opt `repeats` times from samples of each size, all independent; `done` is called after each estimate.
+/// Estimates opt `repeats` times from independent samples of each size. Calls `done` after each estimate.
 pub fn study_estimates(
     world: &Arc<World>,
     opt: f64,

@@ -15,8 +15,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// For a world with finite laws; `None` for continuous ones. `split_by_step` must be set where a plan's
-    /// bounds depend on the step.
+    /// For a world with finite laws; `None` for continuous ones. Set `split_by_step` if a plan's bounds depend on the step.
     pub fn new(world: &World, split_by_step: bool) -> Option<Self> {
         let split = split_by_step || world.depends_on_step();
         let law = world.law_sample(split)?;

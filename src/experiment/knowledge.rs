@@ -1,29 +1,28 @@
-//! What policies know at the end of a study, and the warnings that follow: an honest report says where bounds have learnt
-//! nothing, and where they promise nothing.
+//! What policies know at the end of a study. Warns about bounds that learnt nothing or guarantee nothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dp::ContextSample;
 use crate::oracle::{Bounds, Oracle};
 
-/// An interval at least this wide says nothing.
+/// An interval at least this wide is vacuous.
 const VACUOUS: f64 = 0.99;
 
 /// What a policy's oracle knows at the end of a replication, over the pairs (context, action) of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Knowledge {
-    /// Observations it rests on.
+    /// Number of observations.
     pub observations: f64,
     /// Mean width of the confidence intervals.
     pub width: f64,
-    /// Share of pairs whose interval says nothing.
+    /// Share of pairs with a vacuous interval.
     pub vacuous: f64,
-    /// Share of fits whose parameter lies on the boundary of the norm bound that the intervals rest on.
+    /// Share of fits with a parameter on the boundary of the norm bound that the intervals assume.
     pub at_norm_bound: f64,
 }
 
 impl Knowledge {
-    /// Of one oracle.
+    /// The knowledge of one oracle.
     pub fn of(oracle: &dyn Oracle, sample: &ContextSample) -> Self {
         let mut intervals = vec![Bounds::UNKNOWN; sample.actions()];
         let (mut width, mut vacuous) = (0.0, 0.0);
@@ -46,18 +45,18 @@ impl Knowledge {
         }
     }
 
-    /// One line for everything a reader should know; `by_hand` names parameters of the radius that were set.
+    /// Warnings, one line each; `by_hand` names the radius parameters that were set by hand.
     pub fn warnings(&self, by_hand: &[&str]) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.vacuous > 0.5 && self.width > 0.9 {
             warnings.push(format!(
-                "the oracle has learnt nothing: mean width {:.2} after {:.0} observations; see calibrate, and tight-opt-dp where these are the paper's bounds",
+                "the oracle has learnt nothing: mean width {:.2} after {:.0} observations; see calibrate, and tight-opt-dp if these are the paper's bounds",
                 self.width, self.observations
             ));
         }
         if self.at_norm_bound > 0.5 {
             warnings.push(
-                "the fitted parameter lies on the boundary of the norm bound: the truth may be outside, and then its error stalls; raise norm_bound (bounds = \"mixture\")".into(),
+                "the fitted parameter lies on the boundary of the norm bound: the truth may lie outside, and then the error stops falling; raise norm_bound (bounds = \"mixture\")".into(),
             );
         }
         if !by_hand.is_empty() {
@@ -78,7 +77,7 @@ pub struct KnowledgeTally {
 }
 
 impl KnowledgeTally {
-    /// Adds what the next replication knows, where it knows anything.
+    /// Adds the next replication, if its policy has an oracle.
     pub fn add(&mut self, knowledge: Option<Knowledge>) {
         let Some(one) = knowledge else { return };
         self.replications += 1;
@@ -88,7 +87,7 @@ impl KnowledgeTally {
         self.sum.at_norm_bound += one.at_norm_bound;
     }
 
-    /// The mean; `None` where no policy had an oracle.
+    /// The mean; `None` if no policy had an oracle.
     pub fn mean(&self) -> Option<Knowledge> {
         let n = self.replications as f64;
         (self.replications > 0).then(|| Knowledge {
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_name_what_is_wrong_and_nothing_else() {
+    fn warnings_name_only_actual_problems() {
         let fine = Knowledge {
             observations: 2400.0,
             width: 0.2,

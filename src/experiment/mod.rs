@@ -1,6 +1,5 @@
-//! Studies: episodes x replications x policies on common random numbers, the optimum they are measured against, and
-//! the regret that comes out. Records of finished replications stream to a sink, and so does the state of those under way;
-//! files are none of its business.
+//! Studies: episodes x replications x policies on common random numbers, the optimum for comparison, and the regret. A sink
+//! receives the records of finished replications and the state of running ones. This module touches no files.
 
 mod budget_use;
 mod coverage;
@@ -30,12 +29,12 @@ pub use estimation::{EstimationStudy, SampleSize, study_estimates};
 pub use expected::Evaluator;
 pub use knowledge::{Knowledge, KnowledgeTally};
 pub use need::optimum_memory;
-pub use offers::{Offer, OfferMap, OfferSurvey, OfferTally};
+pub use offers::{MeanOffer, OfferMap, OfferSurvey, OfferTally};
 pub use outcome::{Outcome, Phases, PolicyOutcome, Tally};
-pub use prepared::{Prepared, Todo};
+pub use prepared::{Prepared, RunList};
 pub use record::{Record, Sink, SinkError, Yardstick};
 pub use regret::{RegretSummary, RegretTally, cumulative_regret};
-pub use replay::{Arrival, Mismatch, Replay, Step};
+pub use replay::{Mismatch, Replay, Step, TracedArrival};
 pub use run::{RunError, run};
 pub use sample_log::{LoggedArrival, sample_log};
 pub use shard::Shard;

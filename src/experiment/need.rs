@@ -1,5 +1,5 @@
-//! What a study will need of memory, before it starts. Estimates are of what is likely resident by its end, if offers are
-//! made at every step; they are for refusing what cannot fit and for the size of waves.
+//! Estimates of a study's memory before it starts: what is likely resident at its end with an offer at every step. They
+//! serve to refuse studies that cannot fit and to choose the size of waves.
 
 use super::{CoverageSetting, EpisodeOutcome, NamedPolicy, Study};
 use crate::oracle::OracleConfig;
@@ -7,18 +7,18 @@ use crate::statistics::CurveMoments;
 use crate::task::Task;
 use crate::world::World;
 
-/// What the replications of a wave may hold together, in bytes.
+/// Memory limit of a wave, in bytes.
 const WAVE_BYTES: u64 = 96 << 20;
 
-/// Replications in a wave at the most, unless there are more threads: a batch that keeps an adapter busy, beyond which a
-/// wave would only cost memory.
-const WAVE: usize = 64;
+/// Maximum replications in a wave, unless there are more threads. Such a batch keeps an adapter busy; a larger wave would
+/// only cost memory.
+const MAX_WAVE: usize = 64;
 
-/// Bytes of a number, and of a mean with its error.
+/// Bytes of a number.
 const NUMBER: u64 = 8;
 
 impl Study {
-    /// About the bytes of memory that the study takes.
+    /// Estimated bytes of memory for the study.
     pub fn memory(&self) -> u64 {
         let (episodes, replications) = (self.episodes as u64, self.replications as u64);
         let rows = match self.world.task().is_finite() {
@@ -26,7 +26,7 @@ impl Study {
             false => self.optimum_rows,
         };
         let optimum = optimum_memory(&self.world, rows);
-        // Budgets and optima; the curve at hand; means with errors of every policy; final regrets of all replications.
+        // Budgets and optima; the current curve; means with errors of every policy; final regrets of all replications.
         let policies = self.policies.len() as u64;
         let kept = episodes.saturating_mul(12 + NUMBER + 2 * NUMBER * policies);
         let finals = replications.saturating_mul(2 * NUMBER * policies);
@@ -43,11 +43,11 @@ impl Study {
 /// How many replications of a policy advance together.
 pub(super) fn wave_size(study: &Study, policy: &NamedPolicy) -> usize {
     let fitting = WAVE_BYTES / replication_memory(study, policy).max(1);
-    let most = WAVE.max(rayon::current_num_threads());
+    let most = MAX_WAVE.max(rayon::current_num_threads());
     (fitting as usize).clamp(1, study.replications.min(most))
 }
 
-/// What a replication holds by its end, its outcomes included.
+/// Memory of a replication at its end, including its outcomes.
 fn replication_memory(study: &Study, policy: &NamedPolicy) -> u64 {
     let task = study.world.task();
     let own = policy.maker.bytes_per_replication(task, study.episodes);
@@ -61,14 +61,14 @@ fn replication_memory(study: &Study, policy: &NamedPolicy) -> u64 {
         .saturating_add(actions)
 }
 
-/// About the bytes that computing an optimum takes, from so many rows or, with none, from a finite law.
+/// Estimated bytes for computing an optimum from `rows` rows, or from a finite law if `rows` is 0.
 pub fn optimum_memory(world: &World, rows: usize) -> u64 {
     let task = world.task();
     let horizon = task.horizon() as u64;
     let table = (horizon + 1) * (u64::from(task.budget_max()) + 1) * NUMBER;
     let features = task.dimension() as u64 * NUMBER;
-    // Of each context of a finite law features, rewards, bounds and a place in a list; of rows their contexts with their
-    // steps, and those of 2 groups out of 64 once more with bounds and edges.
+    // A finite law stores features, rewards, bounds and a list index per context. Rows store their contexts and steps;
+    // 2 groups out of 64 are stored again with bounds and edges.
     let law = match task.is_finite() {
         true => task.support().len() as u64,
         false => 0,
@@ -85,7 +85,7 @@ pub fn optimum_memory(world: &World, rows: usize) -> u64 {
 }
 
 impl CoverageSetting {
-    /// About the bytes of memory that data sets for an oracle take on so many threads.
+    /// Estimated bytes for an oracle's data sets on `threads` threads.
     pub fn memory(&self, task: &Task, oracle: &OracleConfig, threads: usize) -> u64 {
         let observations = self.sizes.last().copied().unwrap_or(0);
         let data = observations.saturating_mul(8 * task.dimension() + 9);

@@ -1,5 +1,5 @@
-//! What a plan offers at every (step, budget), averaged over the contexts that may arrive there, beside what the
-//! optimal policy offers: the picture of how close a learner has come.
+//! A plan's offers at every (step, budget), averaged over arriving contexts, compared with the optimal policy's: shows how
+//! close a learner is to the optimum.
 
 use std::sync::Arc;
 
@@ -13,39 +13,39 @@ use crate::policy::{Greedy, Plan, Policy, Rule};
 use crate::statistics::evenly_spaced;
 use crate::world::{Optimum, World};
 
-/// Steps, and budgets, that a map shows at the most: what an eye can tell apart.
+/// Maximum number of steps, and of budgets, in a map: more could not be told apart.
 const SHOWN: usize = 60;
 
-/// Candidates (step, budget, context, action) looked at per plan; laws that would need more are sampled.
+/// Maximum candidates (step, budget, context, action) per plan; laws that need more are sampled.
 const CANDIDATES: usize = 50_000;
 
-/// Contexts drawn per law at the least and at the most: bounds of some oracles are slow to evaluate.
+/// Minimum and maximum number of contexts drawn per law; the bounds of some oracles are slow to evaluate.
 const DRAWS: (usize, usize) = (4, 100);
 
 /// The mean offer at one (step, budget), over arriving contexts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(f64, f64)", into = "(f64, f64)")]
-pub struct Offer {
-    /// Mean action value (price, wage, bid, or number of the action), the null action counting 0.
+pub struct MeanOffer {
+    /// Mean action value (price, wage, bid or action number); the null action counts as 0.
     pub mean_action: f64,
-    /// Share of arriving contexts that are offered anything.
+    /// Share of arriving contexts that get an offer.
     pub share: f64,
 }
 
-impl From<(f64, f64)> for Offer {
+impl From<(f64, f64)> for MeanOffer {
     fn from((mean_action, share): (f64, f64)) -> Self {
         Self { mean_action, share }
     }
 }
 
-impl From<Offer> for (f64, f64) {
-    fn from(offer: Offer) -> Self {
+impl From<MeanOffer> for (f64, f64) {
+    fn from(offer: MeanOffer) -> Self {
         (offer.mean_action, offer.share)
     }
 }
 
-impl Offer {
-    /// A sum divided by its weight; nothing is offered where nobody arrives.
+impl MeanOffer {
+    /// A sum divided by its weight; zero if nobody arrives.
     fn over(self, weight: f64) -> Self {
         if weight > 0.0 {
             Self {
@@ -66,12 +66,12 @@ pub struct OfferMap {
     /// Budgets shown, from 1.
     pub budgets: Vec<u32>,
     /// The policy's last plan, averaged over replications: `steps.len() * budgets.len()` offers.
-    pub learnt: Vec<Offer>,
+    pub learnt: Vec<MeanOffer>,
     /// The optimal policy on the same contexts.
-    pub optimal: Vec<Offer>,
+    pub optimal: Vec<MeanOffer>,
 }
 
-/// Looks at the plans of a policy's replications, on the same contexts for all of them.
+/// Evaluates the plans of a policy's replications, all on the same contexts.
 #[derive(Debug)]
 pub struct OfferSurvey<'a> {
     world: &'a Arc<World>,
@@ -81,21 +81,21 @@ pub struct OfferSurvey<'a> {
     sample: Option<ContextSample>,
 }
 
-/// The sum of the offers so far. Replications are added in their order, so that threads do not change a bit.
+/// The sum of the offers so far. Replications are added in order, so threads do not change a bit.
 #[derive(Debug, Default)]
 pub struct OfferTally {
-    sums: Vec<Offer>,
+    sums: Vec<MeanOffer>,
     replications: usize,
 }
 
 impl OfferTally {
-    /// Adds the offers of the next replication; those of plans that are not greedy are empty.
-    pub fn add(&mut self, offers: &[Offer]) {
+    /// Adds the offers of the next replication; empty for plans that are not greedy.
+    pub fn add(&mut self, offers: &[MeanOffer]) {
         if offers.is_empty() {
             return;
         }
         self.replications += 1;
-        self.sums.resize(offers.len(), Offer::default());
+        self.sums.resize(offers.len(), MeanOffer::default());
         for (sum, offer) in self.sums.iter_mut().zip(offers) {
             sum.mean_action += offer.mean_action;
             sum.share += offer.share;
@@ -104,7 +104,7 @@ impl OfferTally {
 }
 
 impl<'a> OfferSurvey<'a> {
-    /// A survey that has seen no plan.
+    /// A survey without plans.
     pub fn new(world: &'a Arc<World>, streams: &'a Streams) -> Self {
         let budget_max = world.task().budget_max() as usize;
         let budgets = evenly_spaced(budget_max, SHOWN);
@@ -117,16 +117,15 @@ impl<'a> OfferSurvey<'a> {
         }
     }
 
-    /// The contexts for a policy's plans.
+    /// Chooses the contexts for a policy's plans.
     fn prepare(&mut self, policy: &dyn Policy) {
         if let (None, Some(oracle)) = (&self.sample, policy.oracle()) {
             self.sample = Some(self.contexts(oracle.facts().by_step));
         }
     }
 
-    /// What the plans of some replications offer, and what their oracles know; plans that are not greedy offer nothing to
-    /// show.
-    pub fn look(&mut self, policies: &[&dyn Policy]) -> Vec<(Vec<Offer>, Option<Knowledge>)> {
+    /// The offers of the policies' plans, and what their oracles know. Plans that are not greedy have no offers to show.
+    pub fn look(&mut self, policies: &[&dyn Policy]) -> Vec<(Vec<MeanOffer>, Option<Knowledge>)> {
         policies.iter().for_each(|policy| self.prepare(*policy));
         let survey = &*self;
         policies
@@ -144,7 +143,7 @@ impl<'a> OfferSurvey<'a> {
             .collect()
     }
 
-    /// The averages of a policy beside the optimal policy's offers; `None` where no plan was greedy.
+    /// A policy's mean offers, with the optimal policy's; `None` if no plan was greedy.
     pub fn finish(
         mut self,
         tally: OfferTally,
@@ -166,7 +165,7 @@ impl<'a> OfferSurvey<'a> {
         })
     }
 
-    /// The law itself where it is small, drawn contexts elsewhere.
+    /// The law itself if it is small, else drawn contexts.
     fn contexts(&self, by_step: bool) -> ContextSample {
         let world = self.world;
         let split = by_step || world.depends_on_step();
@@ -181,7 +180,7 @@ impl<'a> OfferSurvey<'a> {
         world.drawn_sample(split, count, &mut stream)
     }
 
-    fn offers(&self, oracle: &dyn BoundSource, u_hat: &ValueTable) -> Vec<Offer> {
+    fn offers(&self, oracle: &dyn BoundSource, u_hat: &ValueTable) -> Vec<MeanOffer> {
         let Some(sample) = &self.sample else {
             return Vec::new();
         };
@@ -200,7 +199,7 @@ impl<'a> OfferSurvey<'a> {
             let contexts = sample.step(h);
             let arrivals: f64 = contexts.iter().map(|(_, weight)| weight).sum();
             for &b in &self.budgets {
-                let mut offer = Offer::default();
+                let mut offer = MeanOffer::default();
                 for (entry, weight) in contexts.iter() {
                     let a = greedy.actions(h, entry, b..=b)[0] as usize;
                     if a > 0 {

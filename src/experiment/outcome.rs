@@ -1,4 +1,4 @@
-//! What a study found: per policy its regret, its use of the budget and its offers, put together from records.
+//! The results of a study, computed from records: each policy's regret, budget use and offers.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::{Record, RegretSummary, RegretTally, Study, Yardstick};
 use crate::statistics::MeanAndError;
 use crate::world::Optimum;
 
-/// Everything a study found, but for the records that went to the sink.
+/// All results of a study except the records, which go to the sink.
 #[derive(Debug)]
 pub struct Outcome {
     /// Budgets and optima of the episodes.
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub phases: Phases,
 }
 
-/// What one policy did.
+/// The results of one policy.
 #[derive(Debug)]
 pub struct PolicyOutcome {
     /// Its name in the study.
@@ -32,19 +32,19 @@ pub struct PolicyOutcome {
     pub regret: RegretSummary,
     /// Budget left by step.
     pub budget_use: BudgetUse,
-    /// What its last plan offers, where that is a greedy one.
+    /// The offers of its last plan, if greedy.
     pub offers: Option<OfferMap>,
-    /// What its oracle knows at the end, on average over replications.
+    /// What its oracle knows at the end, averaged over replications.
     pub knowledge: Option<Knowledge>,
-    /// What a reader of its results should know.
+    /// Warnings about its results.
     pub warnings: Vec<String>,
     /// Wall time of the policy.
     pub elapsed: Duration,
 }
 
 impl Outcome {
-    /// The policy that others are compared with: the study's choice, else the clairvoyant where it takes part, else the
-    /// first of several.
+    /// The policy that others are compared with: the study's choice, else the clairvoyant if present, else the first of
+    /// several.
     pub fn reference(&self, study: &Study) -> Option<usize> {
         let place = |name: &str| self.policies.iter().position(|policy| policy.name == name);
         match &study.reference {
@@ -53,8 +53,8 @@ impl Outcome {
         }
     }
 
-    /// Final regret of each policy minus that of another, replication by replication: all met the same contexts and
-    /// luck, so the differences are sharper than the regrets.
+    /// Final regret of each policy minus the reference's, paired by replication. All policies share the same random numbers,
+    /// so the differences are more precise than the regrets.
     pub fn excess_over(&self, reference: usize) -> Vec<MeanAndError> {
         let reference = &self.policies[reference].regret.finals;
         let finals = self.policies.iter().map(|policy| &policy.regret.finals);
@@ -64,7 +64,7 @@ impl Outcome {
     }
 }
 
-/// Wall time by phase of the work.
+/// Wall time by phase.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
     /// opt and UB.
@@ -92,8 +92,7 @@ impl AddAssign for Phases {
     }
 }
 
-/// What is known of a policy so far, from its records in their order. How they were made, in what waves and on how many
-/// threads, does not matter.
+/// A policy's results so far, from its records in order. They do not depend on waves or threads.
 #[derive(Debug)]
 pub struct Tally<'a> {
     /// Regret.
@@ -107,7 +106,7 @@ pub struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// Of a policy of the study, without records.
+    /// A tally without records.
     pub fn new(study: &Study, yardstick: &'a Yardstick) -> Self {
         Self {
             regret: RegretTally::new(yardstick, study.replications),

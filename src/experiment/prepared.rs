@@ -1,5 +1,5 @@
-//! A study ready to run: its optimum, the budgets of its episodes and what policies are made from. Any part of its
-//! replications can be run, by anybody, in any order; the records of all of them, taken in order, are its outcome.
+//! A study ready to run: its optimum, its budgets and the inputs of its policies. Its replications can run in any order, in
+//! any process. The outcome follows from all records, taken in order.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::dp::cpu::{Cpu, Strategy};
 use crate::dp::{Backend, BackendError, ContextSample, Precision};
 use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Truth};
-use crate::policy::{Policy, Setting, Start};
+use crate::policy::{Policy, PolicySetting, Start};
 use crate::task::ContextRows;
 use crate::world::{Optimum, World};
 
@@ -25,29 +25,29 @@ pub struct Prepared<'s> {
     pub optimum: Optimum,
     /// Budgets and optima of the episodes.
     pub yardstick: Yardstick,
-    /// The time that this took.
+    /// Wall time of the preparation.
     pub elapsed: Duration,
     streams: Streams,
-    setting: Setting,
+    setting: PolicySetting,
 }
 
-/// What is to be run.
+/// The replications to run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Todo {
+pub struct RunList {
     /// Replications (0-based) by policy, in the order of the study.
     pub replications: Vec<Vec<usize>>,
-    /// A wave that an earlier process has left; its replications may be named above.
-    pub under_way: Option<WaveState>,
+    /// An unfinished wave of an earlier process, to resume; its replications may be listed above.
+    pub unfinished: Option<WaveState>,
 }
 
-impl Todo {
-    /// A shard of a study, or all of it.
+impl RunList {
+    /// A shard of a study, or the whole study.
     pub fn share(study: &Study, shard: Option<Shard>) -> Self {
         let all = 0..study.replications;
         let share = shard.map_or(all, |shard| shard.share(study.replications));
         Self {
             replications: vec![share.collect(); study.policies.len()],
-            under_way: None,
+            unfinished: None,
         }
     }
 
@@ -57,13 +57,13 @@ impl Todo {
         replications[number] = (0..study.replications).collect();
         Self {
             replications,
-            under_way: None,
+            unfinished: None,
         }
     }
 }
 
 impl<'s> Prepared<'s> {
-    /// Checks a study and computes what all of its replications share.
+    /// Checks a study and computes what its replications share.
     pub fn new(study: &'s Study) -> Result<Self, RunError> {
         study.check()?;
         let start = Instant::now();
@@ -72,7 +72,7 @@ impl<'s> Prepared<'s> {
         let elapsed = start.elapsed();
         let world = &study.world;
         let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
-        let setting = Setting {
+        let setting = PolicySetting {
             task: Arc::clone(world.task()),
             truth,
             optimum: Arc::clone(&optimum.table),
@@ -95,19 +95,19 @@ impl<'s> Prepared<'s> {
         })
     }
 
-    /// Runs replications wave by wave, and hands every finished one to the sink.
+    /// Runs replications wave by wave and sends every finished one to the sink.
     pub fn run(
         &self,
-        todo: Todo,
+        runs: RunList,
         backend: &mut dyn Backend,
         sink: &mut dyn Sink,
     ) -> Result<(), RunError> {
-        let mut under_way = todo.under_way;
-        for (number, mut pending) in todo.replications.into_iter().enumerate() {
+        let mut unfinished = runs.unfinished;
+        for (number, mut pending) in runs.replications.into_iter().enumerate() {
             let mut survey = OfferSurvey::new(&self.study.world, &self.streams);
-            if let Some(state) = under_way.take_if(|state| state.policy == number) {
+            if let Some(state) = unfinished.take_if(|state| state.policy == number) {
                 let numbers = state.replications.clone();
-                // A state that cannot be taken up costs its time, and nothing else.
+                // If the state cannot be restored, its replications run again from the start.
                 if let Ok(wave) = Wave::restore(self, state) {
                     pending.retain(|replication| !numbers.contains(replication));
                     self.run_wave(wave, &mut survey, backend, sink)?;
@@ -139,7 +139,7 @@ impl<'s> Prepared<'s> {
         sink.wave(&work).map_err(RunError::Sink)
     }
 
-    /// What a policy's records come to; they must be those of all replications, in their order.
+    /// A policy's results from the records of all its replications, in order.
     pub fn policy_outcome<E>(
         &self,
         number: usize,
@@ -171,7 +171,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// Everything the study found; `policies` are those of the study in its order.
+    /// All results of the study; `policies` must be in its order.
     pub fn into_outcome(self, policies: Vec<PolicyOutcome>, phases: Phases) -> Outcome {
         Outcome {
             yardstick: self.yardstick,
@@ -210,7 +210,7 @@ impl<'s> Prepared<'s> {
 }
 
 fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError> {
-    // The yardstick of every regret is always the 64-bit reference.
+    // Regret is always measured against the 64-bit reference.
     let mut reference = Cpu::new(Some(Strategy::Dense), Precision::F64);
     if let Some(optimum) = Optimum::exact(&study.world, &mut reference)? {
         return Ok(optimum);
@@ -218,14 +218,14 @@ fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError>
     Optimum::from_rows(&study.world, law_rows(study, streams), &mut reference)
 }
 
-/// Rows that stand for a continuous law.
+/// Drawn rows that represent a continuous law.
 fn law_rows(study: &Study, streams: &Streams) -> ContextRows {
     let mut stream = streams.of_study(Purpose::Optimum);
     let contexts = study.world.contexts();
     contexts.draw_rows(&mut stream, study.optimum_rows)
 }
 
-/// The fluid relaxation of the law that the optimum is computed from, where a policy follows it.
+/// The fluid relaxation of the optimum's law, if a policy needs it.
 fn fluid_plan_of(study: &Study, streams: &Streams) -> Option<Arc<FluidPlan>> {
     let world = &study.world;
     if !study.policies.iter().any(|p| p.maker.needs_fluid_plan()) {

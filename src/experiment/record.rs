@@ -1,4 +1,4 @@
-//! What an experiment hands over as it goes: one record per finished replication of a policy, to a sink that may write,
+//! Streaming results of an experiment: a sink receives one record per finished replication of a policy, and may write,
 //! count or keep it.
 
 use std::error::Error;
@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EpisodeOutcome, Knowledge, Offer, WaveState, Work};
+use super::{EpisodeOutcome, Knowledge, MeanOffer, WaveState, Work};
 
-/// What every record is measured against: budgets and optima of the episodes, the same in all replications.
+/// The reference for every record: budgets and optima of the episodes, the same in all replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Yardstick {
     /// B_1, ..., B_T.
@@ -17,59 +17,59 @@ pub struct Yardstick {
     pub opt: Vec<f64>,
 }
 
-/// A finished replication of a policy. Everything a study finds follows from its records, taken in their order.
+/// A finished replication of a policy. All results of a study follow from its records, taken in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Name of the policy.
     pub policy: String,
     /// Number of the replication, 0-based.
     pub replication: usize,
-    /// What each episode brought.
+    /// The outcome of each episode.
     pub episodes: Vec<EpisodeOutcome>,
     /// Units left before each step and at the end, summed over the last quarter of the episodes.
     pub left: Vec<u64>,
-    /// Every action, by episode and arrival; empty where the study is not traced.
+    /// Every action, by episode and arrival; empty if the study is not traced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<u32>,
-    /// What the policy's oracle knows at the end, where it has one.
+    /// What the policy's oracle knows at the end, if it has one.
     pub knowledge: Option<Knowledge>,
-    /// What the last plan offers at the steps and budgets that are shown; empty where it is not a greedy one.
-    pub offers: Vec<Offer>,
+    /// Mean offers of the last plan at the steps and budgets of the map; empty if the plan is not greedy.
+    pub offers: Vec<MeanOffer>,
 }
 
-/// Why a sink could not take what it was given.
+/// An error of a sink.
 pub type SinkError = Box<dyn Error + Send + Sync>;
 
-/// Takes what a study finds as it comes.
+/// Receives the results of a study as they arrive.
 pub trait Sink {
-    /// So many replications have finished another episode. `Break` ends the study: of the replications under way the state
-    /// is all that is left, where it is wanted.
+    /// Called when `replications` replications have finished another episode. `Break` stops the study; unfinished
+    /// replications are lost except for their state, if [`Sink::wants_state`] asks for it.
     fn episode(&mut self, _replications: usize) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// A replication is finished. Records come by policy in the order of the study, then by rising replication.
+    /// Called when a replication is finished. Records come by policy in the order of the study, then by replication.
     fn replication(&mut self, _yardstick: &Yardstick, _record: &Record) -> Result<(), SinkError> {
         Ok(())
     }
 
-    /// A wave of replications has been handed over, which took so much work; a good moment to make it safe.
+    /// Called after all records of a wave, with its work; a good time to flush them to disk.
     fn wave(&mut self, _work: &Work) -> Result<(), SinkError> {
         Ok(())
     }
 
-    /// Whether [`Sink::state`] is to get the wave under way; asked between two episodes, and when the study is `stopping`.
+    /// Whether to call [`Sink::state`] now. Called between two episodes, and when the study is `stopping`.
     fn wants_state(&mut self, _stopping: bool) -> bool {
         false
     }
 
-    /// The wave under way, from which [`super::Todo`] can go on.
+    /// Receives the state of the running wave, from which a [`super::RunList`] can resume.
     fn state(&mut self, _state: &WaveState) -> Result<(), SinkError> {
         Ok(())
     }
 }
 
-/// Takes nothing.
+/// Ignores everything.
 impl Sink for () {}
 
 /// Keeps every record in memory.

@@ -1,9 +1,9 @@
-//! Regret of a policy: opt_t minus the realised reward, cumulated, averaged over replications with a band.
+//! Regret of a policy: the cumulative sum of opt_t minus realised reward, averaged over replications, with errors.
 
 use super::{EpisodeOutcome, Yardstick};
 use crate::statistics::{CurveMoments, Growth, MeanAndError};
 
-/// The regret of one policy, summarised.
+/// Summary of one policy's regret.
 #[derive(Debug, Clone)]
 pub struct RegretSummary {
     /// Cumulative regret after each episode.
@@ -14,14 +14,14 @@ pub struct RegretSummary {
     pub mean_reward: f64,
     /// Total reward as a share of total opt.
     pub share_of_opt: f64,
-    /// Cumulative regret after the last episode with the exact expected rewards of the plans in place of the realised
-    /// ones, where these are known.
+    /// Cumulative regret after the last episode with the plans' exact expected rewards instead of realised rewards, if
+    /// known.
     pub expected: Option<MeanAndError>,
-    /// How fast the regret grows over the last half of the episodes, where it ends clear of zero.
+    /// Growth rate of the regret over the last half of the episodes, if the final regret is significantly positive.
     pub slope: Option<MeanAndError>,
 }
 
-/// The regret of one policy so far. Replications are added in their order, and none is kept but for its final regrets.
+/// The regret of one policy so far. Replications are added in order; only their final regrets are kept.
 #[derive(Debug)]
 pub struct RegretTally<'a> {
     yardstick: &'a Yardstick,
@@ -34,7 +34,7 @@ pub struct RegretTally<'a> {
 }
 
 impl<'a> RegretTally<'a> {
-    /// Of a study with so many replications, none of which has come yet.
+    /// An empty tally for `replications` replications.
     pub fn new(yardstick: &'a Yardstick, replications: usize) -> Self {
         let episodes = yardstick.opt.len();
         Self {
@@ -66,13 +66,13 @@ impl<'a> RegretTally<'a> {
         }
     }
 
-    /// The regret of all replications that were added.
+    /// The summary of all added replications.
     pub fn finish(self) -> RegretSummary {
         let opt = &self.yardstick.opt;
         let replications = self.finals.len() as f64;
         let earned = self.earned / replications;
         let cumulative = self.moments.finish();
-        // Of a regret within its error of zero, or of unknown error, a slope would be one of noise.
+        // If the regret is not clearly above zero, or its error is unknown, its slope is noise.
         let is_clear = cumulative.last().is_some_and(|last| last.lower() > 0.0);
         RegretSummary {
             slope: self.growth.slope().filter(|_| is_clear),

@@ -1,11 +1,11 @@
-//! Every step of a finished replication, told again from the actions of its record: contexts and luck follow from the seed, so
-//! a record needs nothing else.
+//! Reconstructs every step of a finished replication from the actions in its record. Contexts and acceptance uniforms follow
+//! from the seed.
 
 use super::{Environment, Record, Streams, Study};
 use crate::policy::Policy;
 use crate::task::{Context, Task};
 
-/// Tells the steps of records of a traced study.
+/// Reconstructs the steps of a traced study's records.
 #[derive(Debug)]
 pub struct Replay<'s> {
     study: &'s Study,
@@ -19,29 +19,29 @@ pub struct Step<'c> {
     pub episode: usize,
     /// Step, 0-based.
     pub step: usize,
-    /// Units left before it.
+    /// Units left before the step.
     pub budget: u32,
-    /// Who arrived, and what came of it; `None` where nobody did.
-    pub arrival: Option<Arrival<'c>>,
+    /// The arrival, its action and outcome; `None` if nobody arrived.
+    pub arrival: Option<TracedArrival<'c>>,
 }
 
-/// An arrival.
+/// An arrival with its action and outcome.
 #[derive(Debug, Clone, Copy)]
-pub struct Arrival<'c> {
+pub struct TracedArrival<'c> {
     /// The context.
     pub context: Context<'c>,
     /// The action; 0 is the null action.
     pub action: usize,
-    /// Whether it was accepted.
+    /// Whether the offer was accepted.
     pub accepted: bool,
 }
 
-/// The actions of a record are not those of the study.
+/// The actions of a record do not fit the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch;
 
 impl<'s> Replay<'s> {
-    /// Of the records of a study.
+    /// A replay of the study's records.
     pub fn new(study: &'s Study) -> Self {
         Self {
             study,
@@ -49,8 +49,8 @@ impl<'s> Replay<'s> {
         }
     }
 
-    /// Hands every step to `visit`, in order; budgets are those of the episodes. Actions that cannot have been taken, or that
-    /// bring other rewards than the record has, are a mismatch.
+    /// Calls `visit` with every step in order; `budgets` are those of the episodes. Returns a mismatch if an action is
+    /// infeasible or rewards differ from the record.
     pub fn steps<E: From<Mismatch>>(
         &self,
         budgets: &[u32],
@@ -60,20 +60,20 @@ impl<'s> Replay<'s> {
         let world = &self.study.world;
         let number = record.replication as u64;
         let mut environment = Environment::new(world, &self.streams, number);
-        let mut given = Given {
+        let mut scripted = Scripted {
             task: world.task(),
             actions: record.actions.iter(),
             accepted: Vec::new(),
             fits: true,
         };
         for (episode, (&b_t, recorded)) in budgets.iter().zip(&record.episodes).enumerate() {
-            given.accepted.clear();
-            let outcome = environment.play(world, &mut given, b_t);
+            scripted.accepted.clear();
+            let outcome = environment.play(world, &mut scripted, b_t);
             let same = outcome.reward.to_bits() == recorded.reward.to_bits();
-            if !given.fits || !same || outcome.spent != recorded.spent {
+            if !scripted.fits || !same || outcome.spent != recorded.spent {
                 return Err(Mismatch.into());
             }
-            let outcomes = environment.actions().iter().zip(&given.accepted);
+            let outcomes = environment.actions().iter().zip(&scripted.accepted);
             let mut arrivals = environment.contexts().iter().zip(outcomes).peekable();
             for step in 0..world.task().horizon() {
                 let arrival = arrivals.next_if(|(context, _)| context.step == step);
@@ -81,7 +81,7 @@ impl<'s> Replay<'s> {
                     episode,
                     step,
                     budget: environment.left()[step],
-                    arrival: arrival.map(|(context, (action, accepted))| Arrival {
+                    arrival: arrival.map(|(context, (action, accepted))| TracedArrival {
                         context,
                         action: *action as usize,
                         accepted: *accepted,
@@ -89,23 +89,23 @@ impl<'s> Replay<'s> {
                 })?;
             }
         }
-        match given.actions.next() {
+        match scripted.actions.next() {
             None => Ok(()),
             Some(_) => Err(Mismatch.into()),
         }
     }
 }
 
-/// A policy that takes given actions, as far as they can be taken, and remembers what came of them.
+/// A policy that replays recorded actions and remembers their outcomes; plays the null action if one does not fit.
 #[derive(Debug)]
-struct Given<'a> {
+struct Scripted<'a> {
     task: &'a Task,
     actions: std::slice::Iter<'a, u32>,
     accepted: Vec<bool>,
     fits: bool,
 }
 
-impl Policy for Given<'_> {
+impl Policy for Scripted<'_> {
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         let action = self.actions.next().map(|action| *action as usize);
         let possible = |action: &usize| {

@@ -1,10 +1,10 @@
-//! A whole study: policies x replications x episodes, and what they come to.
+//! Runs a whole study: policies x replications x episodes.
 
 use std::ops::ControlFlow;
 
 use thiserror::Error;
 
-use super::{Outcome, Phases, Prepared, Record, Sink, SinkError, Study, Tally, Todo};
+use super::{Outcome, Phases, Prepared, Record, RunList, Sink, SinkError, Study, Tally};
 use super::{WaveState, Work, Yardstick};
 use crate::dp::{Backend, BackendError};
 use crate::error::Invalid;
@@ -18,15 +18,15 @@ pub enum RunError {
     /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The sink could not take a record.
+    /// The sink failed.
     #[error(transparent)]
     Sink(SinkError),
-    /// The sink asked for an end.
+    /// The sink stopped the study.
     #[error("stopped")]
     Stopped,
 }
 
-/// Runs a study, and hands every finished replication to the sink.
+/// Runs a study and sends every finished replication to the sink.
 pub fn run(
     study: &Study,
     backend: &mut dyn Backend,
@@ -44,7 +44,7 @@ pub fn run(
             tally: Tally::new(study, &prepared.yardstick),
             work: Work::default(),
         };
-        prepared.run(Todo::of_policy(study, number), backend, &mut tallying)?;
+        prepared.run(RunList::of_policy(study, number), backend, &mut tallying)?;
         let Tallying { tally, work, .. } = tallying;
         phases += work.phases;
         policies.push(prepared.conclude(number, tally, work.elapsed));
@@ -52,7 +52,7 @@ pub fn run(
     Ok(prepared.into_outcome(policies, phases))
 }
 
-/// Counts what goes to another sink.
+/// Tallies records on their way to another sink.
 struct Tallying<'a> {
     sink: &'a mut dyn Sink,
     tally: Tally<'a>,

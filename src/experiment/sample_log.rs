@@ -1,5 +1,5 @@
-//! A log as a shop might keep it, drawn from a world whose truth is known: every arrival gets a feasible offer at random, or
-//! none where nothing is left. It is there to be imported, fitted and judged.
+//! A synthetic shop log from a world with known truth, for trying out import, fit and evaluate. Every arrival gets a random
+//! feasible offer, or none if no action is feasible.
 
 use rand::RngExt;
 
@@ -7,7 +7,7 @@ use super::{Purpose, Streams};
 use crate::task::EpisodeContexts;
 use crate::world::World;
 
-/// Somebody who came.
+/// One arrival of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedArrival {
     /// Episode, 1-based.
@@ -16,15 +16,15 @@ pub struct LoggedArrival {
     pub step: usize,
     /// Features.
     pub features: Vec<f64>,
-    /// The action offered; 0 is none.
+    /// The action; 0 is the null action.
     pub action: usize,
-    /// Whether it was accepted.
+    /// Whether the offer was accepted.
     pub accepted: bool,
     /// Units at the start of the episode.
     pub budget: u32,
 }
 
-/// `episodes` episodes of a world, with offers at random.
+/// Draws `episodes` episodes of a world with random offers.
 pub fn sample_log(world: &World, episodes: usize, seed: u64) -> Vec<LoggedArrival> {
     let streams = Streams::new(seed);
     let mut contexts_stream = streams.of_study(Purpose::Contexts);

@@ -1,5 +1,5 @@
-//! A study in parts: shard I of N runs its share of the replications of every policy. Random streams follow the replication,
-//! so any cut gives the same records.
+//! A study in parts: shard I of N runs its share of the replications of every policy. Random streams depend on the
+//! replication only, so any number of shards gives the same records.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Invalid;
 
-/// The most shards a study may be cut into.
+/// Maximum number of shards of a study.
 const SHARD_LIMIT: usize = 1_000_000;
 
 /// Shard `index` of `count`, counted from 1.
@@ -28,7 +28,7 @@ impl Shard {
         Err(Invalid::new("shard", format!("{index}/{count}"), accepted))
     }
 
-    /// All shards of a study that is cut into `count`.
+    /// All `count` shards of a study.
     pub fn all(count: usize) -> impl Iterator<Item = Self> {
         (1..=count).map(move |index| Self { index, count })
     }
@@ -52,7 +52,7 @@ impl Shard {
         format!("shard-{}-of-{}", self.index, self.count)
     }
 
-    /// The shard of a folder's name.
+    /// Reads a shard from its folder's name.
     pub fn of_folder(name: &str) -> Option<Self> {
         let (index, count) = name.strip_prefix("shard-")?.split_once("-of-")?;
         let shard = Self::new(index.parse().ok()?, count.parse().ok()?).ok()?;
@@ -69,7 +69,7 @@ impl Shard {
         self.count
     }
 
-    /// Its share of so many replications (0-based): neighbours, and as many as any other shard has, give or take one.
+    /// Its contiguous range of replications (0-based). The sizes of any two shards differ by at most one.
     pub fn share(&self, replications: usize) -> Range<usize> {
         let end =
             |index: usize| (replications as u128 * index as u128 / self.count as u128) as usize;

@@ -1,29 +1,29 @@
-//! Random streams by name: ChaCha8 keyed by (seed, replication, purpose), never by thread.
+//! Named random streams: ChaCha8 keyed by (seed, replication, purpose), never by thread.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
-/// What a stream is for.
+/// The purpose of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose<'n> {
-    /// Contexts of the episodes; all policies of a replication meet the same.
+    /// Contexts of the episodes; shared by the policies of a replication.
     Contexts,
-    /// Acceptance uniforms; shared likewise.
+    /// Acceptance uniforms; shared by the policies of a replication.
     Acceptance,
     /// Starting budgets; one sequence per study.
     Budgets,
     /// Unlabeled rows at the start; shared by the policies of a replication.
     InitialRows,
-    /// Rows from which the optimum of a continuous law is estimated; one sample per study.
+    /// Rows for estimating the optimum of a continuous law; one sample per study.
     Optimum,
-    /// What oracles start from; shared by the policies of a replication.
+    /// Initialisation of oracles; shared by the policies of a replication.
     Oracle,
-    /// Contexts on which the offers of large or continuous laws are averaged; one sample per study.
+    /// Contexts for averaging the offers of large or continuous laws; one sample per study.
     Offers,
-    /// What a logged policy offers at random.
+    /// Random offers of a logging policy.
     LoggedOffers,
-    /// A policy's own randomness, by its name: it draws the same whatever stands beside it in the study.
+    /// A policy's own randomness, by its name, so it does not depend on the other policies of the study.
     Policy(&'n str),
 }
 

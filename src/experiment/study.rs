@@ -7,10 +7,10 @@ use crate::oracle::OracleConfig;
 use crate::policy::MakePolicy;
 use crate::world::World;
 
-/// What to run.
+/// A study to run.
 #[derive(Debug, Clone)]
 pub struct Study {
-    /// What results and pictures call it.
+    /// Its name in results and plots.
     pub name: String,
     /// The world.
     pub world: Arc<World>,
@@ -22,29 +22,29 @@ pub struct Study {
     pub seed: u64,
     /// Confidence parameter.
     pub delta: f64,
-    /// Rows from which the optimum of a continuous law is estimated.
+    /// Number of rows for estimating the optimum of a continuous law.
     pub optimum_rows: usize,
-    /// Whether to evaluate expected rewards whatever the size of the plans.
+    /// Whether to evaluate expected rewards of plans of any size.
     pub expected: bool,
-    /// Whether records keep every action, from which [`Replay`](super::Replay) tells every step.
+    /// Whether records keep every action, so [`Replay`](super::Replay) can reconstruct every step.
     pub trace: bool,
-    /// The policy that paired differences are taken to, by name; by default the clairvoyant, else the first.
+    /// Name of the reference policy for paired differences; by default the clairvoyant, else the first.
     pub reference: Option<String>,
     /// The policies to compare, with distinct names.
     pub policies: Vec<NamedPolicy>,
 }
 
-/// A policy with the name it has in the results: one of this program's, or one of your own.
+/// A built-in policy, or your own, with its name in the results.
 #[derive(Clone)]
 pub struct NamedPolicy {
-    /// Name in tables and files; its random stream follows from it.
+    /// Name in tables and files; it determines the policy's random stream.
     pub name: String,
-    /// Makes it in each replication.
+    /// Makes the policy in each replication.
     pub maker: Arc<dyn MakePolicy>,
 }
 
 impl NamedPolicy {
-    /// A policy under a name.
+    /// Names a policy.
     pub fn new(name: impl Into<String>, maker: impl MakePolicy + 'static) -> Self {
         Self {
             name: name.into(),
@@ -60,7 +60,7 @@ impl std::fmt::Debug for NamedPolicy {
 }
 
 impl Study {
-    /// Whether the study can run.
+    /// Checks that the study can run.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, count) in [
             ("study.episodes", self.episodes),
@@ -103,7 +103,7 @@ impl Study {
             return Err(Invalid::new(
                 format!("policies[{}].name", i + 1),
                 format!("a second policy called `{name}`"),
-                "a name of its own for every policy",
+                "a different name for every policy",
             ));
         }
         if let Some(name) = self
@@ -122,7 +122,7 @@ impl Study {
         Ok(())
     }
 
-    /// The different oracles of the policies, named by kind, and by policy where kinds are not enough.
+    /// The distinct oracles of the policies, named by kind, and also by policy if several have the same kind.
     pub fn oracles(&self) -> Vec<(String, &OracleConfig)> {
         let mut found: Vec<(&NamedPolicy, &OracleConfig)> = Vec::new();
         for policy in &self.policies {

@@ -1,5 +1,5 @@
-//! A wave: replications of a policy that advance in lockstep, so that the Optimistic-DP problems of an episode form one batch
-//! for the backend. Between two episodes a wave can be saved, and taken up by another process to the bit.
+//! A wave: replications of a policy that advance in lockstep, so the Optimistic-DP problems of an episode form one batch for
+//! the backend. A wave can be saved between two episodes; another process resumes it with the same bits.
 
 use std::time::{Duration, Instant};
 
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use super::environment::EnvironmentState;
 use super::expected::Evaluator;
 use super::work::since;
-use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, Offer};
+use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, MeanOffer};
 use super::{Phases, Prepared, Record, RunError, Sink, Study, Work};
 use crate::dp::Backend;
 use crate::error::Invalid;
 use crate::policy::{self, Policy, SavedPolicy};
 
-/// Plans of up to this many (step, budget, context, action) have their expected rewards evaluated without being asked.
+/// Plans with up to this many (step, budget, context, action) always have their expected rewards evaluated.
 const SMALL_PLAN: usize = 20_000;
 
-/// Replications under way.
+/// Running replications.
 #[derive(Debug)]
 pub(super) struct Wave {
     policy: usize,
-    /// Their numbers, 0-based.
+    /// Numbers of the replications, 0-based.
     numbers: Vec<usize>,
     replications: Vec<Replication>,
-    /// Episodes that are over.
+    /// Finished episodes.
     episodes: usize,
     work: Work,
 }
@@ -38,18 +38,18 @@ struct Replication {
     plan_changed: bool,
     expected: Option<Vec<f64>>,
     left: Vec<u64>,
-    /// All actions so far, where the study is traced.
+    /// All actions so far, if the study is traced.
     actions: Vec<u32>,
 }
 
-/// A wave at rest between two episodes.
+/// A saved wave, between two episodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WaveState {
-    /// Place of the policy in the study, 0-based.
+    /// Index of the policy in the study.
     pub policy: usize,
     /// Numbers of the replications, 0-based.
     pub replications: Vec<usize>,
-    /// Episodes that are over.
+    /// Finished episodes.
     pub episodes: usize,
     states: Vec<ReplicationState>,
     work: Work,
@@ -89,10 +89,10 @@ impl Wave {
         }
     }
 
-    /// Takes up a saved wave.
+    /// Restores a saved wave.
     pub fn restore(prepared: &Prepared, state: WaveState) -> Result<Self, Invalid> {
         let study = prepared.study;
-        let wrong = || Invalid::new("state", "another study's", "a state of the same study");
+        let wrong = || Invalid::new("state", "one of another study", "a state of the same study");
         let fits = state.policy < study.policies.len()
             && state.replications.len() == state.states.len()
             && (1..=study.episodes).contains(&state.episodes)
@@ -129,7 +129,7 @@ impl Wave {
         })
     }
 
-    /// The wave at rest; `None` where a policy cannot be saved.
+    /// The state of the wave; `None` if a policy cannot be saved.
     fn state(&self) -> Option<WaveState> {
         let states = self.replications.par_iter().map(|r| {
             Some(ReplicationState {
@@ -167,7 +167,7 @@ impl Wave {
                 wave.play_episode(study, evaluator.as_ref(), b_t);
                 wave.learn(backend)
             })?;
-            // After its last episode the wave is handed over first.
+            // After the last episode the sink gets records, not a state.
             let stopping = sink.episode(self.numbers.len()).is_break();
             if self.episodes == study.episodes {
                 break;
@@ -184,12 +184,12 @@ impl Wave {
         Ok(())
     }
 
-    /// What the policies know before the first episode.
+    /// Prepares the policies before the first episode.
     fn prepare(&mut self, backend: &mut dyn Backend) -> Result<(), RunError> {
         self.advance(backend, |replication| replication.policy.prepare())
     }
 
-    /// What the policies learn from the episode that is over.
+    /// Lets the policies learn from the finished episode.
     fn learn(&mut self, backend: &mut dyn Backend) -> Result<(), RunError> {
         self.advance(backend, |replication| {
             let contexts = replication.environment.contexts();
@@ -197,7 +197,7 @@ impl Wave {
         })
     }
 
-    /// Lets every policy learn, then fits and plans those for which that is due, as one batch.
+    /// Calls `learn` for every replication, then fits and plans those that are due, as one batch.
     fn advance(
         &mut self,
         backend: &mut dyn Backend,
@@ -265,7 +265,7 @@ impl Wave {
         });
     }
 
-    /// Does a piece of work and keeps count of it.
+    /// Runs `work` and adds its time and backend use to the wave's.
     fn measured(
         &mut self,
         backend: &mut dyn Backend,
@@ -282,7 +282,7 @@ impl Wave {
         Ok(())
     }
 
-    /// The policies, for whoever looks at their plans.
+    /// The policies of the replications.
     pub fn policies(&self) -> Vec<&dyn Policy> {
         self.replications
             .iter()
@@ -290,10 +290,10 @@ impl Wave {
             .collect()
     }
 
-    /// What is left when all episodes are over: a record per replication, and the work that they took.
+    /// A record per replication, and the work of the wave; to call after the last episode.
     pub fn finish(
         self,
-        seen: Vec<(Vec<Offer>, Option<Knowledge>)>,
+        seen: Vec<(Vec<MeanOffer>, Option<Knowledge>)>,
     ) -> (impl Iterator<Item = Record>, Work) {
         let name = self.work.policy.clone();
         let finished = self.replications.into_iter().zip(self.numbers).zip(seen);

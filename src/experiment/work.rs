@@ -1,5 +1,5 @@
-//! What a wave of replications took: times by phase, and what the backend did. Sums over waves are those of the study, however
-//! it was cut.
+//! The work of a wave of replications: times by phase, and the backend's report. The sum over waves is the study's work,
+//! with any number of shards.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,12 +18,12 @@ pub struct Work {
     pub elapsed: Duration,
     /// Wall time by phase.
     pub phases: Phases,
-    /// What did it: plans by strategy and traffic are those of this work alone.
+    /// The backend's report, with plans by strategy and traffic of this work only.
     pub report: Report,
 }
 
 impl Work {
-    /// Adds the work of another wave. An adapter that was used in one of them was used in all.
+    /// Adds the work of another wave. Keeps the adapter if either used one.
     pub fn add(&mut self, other: &Self) {
         self.policy.clone_from(&other.policy);
         self.elapsed += other.elapsed;
@@ -40,7 +40,7 @@ impl Work {
     }
 }
 
-/// What a backend has done since an earlier report.
+/// The work of a backend since an earlier report.
 pub(super) fn since(before: &Report, now: &Report) -> Report {
     let less = |before: u64, now: u64| now.saturating_sub(before);
     Report {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_since_and_before_adds_up() {
+    fn work_before_and_after_a_report_adds_up() {
         let (early, late) = (
             work(&[("dense", 2)], Some(5)),
             work(&[("dense", 3), ("x", 1)], Some(9)),

@@ -14,16 +14,16 @@ use crate::oracle::{Bounds, Oracle};
 use crate::policy::{LearnerSpec, MimicOptDp, Policy};
 use crate::task::{Context, EpisodeContexts, Task};
 
-/// How a learner learns.
+/// Settings of a learner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnerSettings {
-    /// Algorithm 1's own settings.
+    /// Settings of Algorithm 1.
     pub learning: LearnerSpec,
     /// Confidence: bounds hold with probability 1 - delta.
     pub delta: f64,
-    /// Seed of the draws of posterior sampling.
+    /// Seed of posterior sampling.
     pub seed: u64,
-    /// Episodes whose contexts are given before the first one: they postpone the episodes reserved for contexts.
+    /// Number of episodes with contexts given in advance; they postpone the episodes reserved for contexts.
     pub initial_rows: usize,
 }
 
@@ -38,7 +38,7 @@ impl Default for LearnerSettings {
     }
 }
 
-/// A learner in use. Every argument is checked; nothing a caller passes makes it panic.
+/// A live learner. It checks every argument; no input makes it panic.
 pub struct Learner {
     pub(super) task: Arc<Task>,
     pub(super) policy: MimicOptDp,
@@ -46,15 +46,15 @@ pub struct Learner {
     pub(super) state: State,
 }
 
-/// What changes between plans.
+/// The state that changes between plans.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
-    /// Episodes begun so far.
+    /// Episodes started so far.
     pub episodes: usize,
     /// Offers made so far.
     pub offers: u64,
     pub open: Option<OpenEpisode>,
-    /// Offers whose outcome is not known, this episode's and earlier ones', by their numbers.
+    /// Offers without an outcome, of this episode and earlier ones, by number.
     pub waiting: BTreeMap<u64, OpenOffer>,
 }
 
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Learner {
 }
 
 impl Learner {
-    /// A learner that knows the task alone.
+    /// A learner without data.
     pub fn new(
         task: Task,
         oracle: Box<dyn Oracle>,
@@ -104,22 +104,22 @@ impl Learner {
         &self.policy
     }
 
-    /// Number of the episode that is open, 1-based.
+    /// Number of the open episode, 1-based.
     pub fn episode(&self) -> Option<usize> {
         self.state.open.as_ref().map(|_| self.state.episodes)
     }
 
-    /// Units left in the open episode, those held by open offers included.
+    /// Units left in the open episode, including those held by open offers.
     pub fn budget(&self) -> Option<u32> {
         self.state.open.as_ref().map(|open| open.budget)
     }
 
-    /// Units held by offers of the open episode whose outcome is not known.
+    /// Units held by offers of the open episode that have no outcome yet.
     pub fn held(&self) -> u32 {
         self.state.open.as_ref().map_or(0, |open| open.held)
     }
 
-    /// What the open episode has brought so far.
+    /// Totals of the open episode so far.
     pub fn so_far(&self) -> Option<Day> {
         let open = self.state.open.as_ref()?;
         Some(self.day(open, false))
@@ -135,7 +135,7 @@ impl Learner {
         }
     }
 
-    /// An episode begins with `budget` units.
+    /// Starts an episode with `budget` units and returns its number.
     pub fn begin(&mut self, budget: u32) -> Result<usize, LearnerError> {
         if self.state.open.is_some() {
             return Err(LearnerError::EpisodeOpen);
@@ -156,14 +156,14 @@ impl Learner {
         Ok(self.state.episodes)
     }
 
-    /// Somebody has arrived at `step` (1-based): what to offer. Units held by open offers are not offered again. Several
-    /// arrivals in one step are served from the same row of the plan, though the model expects one.
+    /// The offer for an arrival at `step` (1-based). Units held by open offers are not offered again. The model expects at
+    /// most one arrival per step; further ones use the same row of the plan.
     pub fn decide(&mut self, step: usize, features: &[f64]) -> Result<Offer, LearnerError> {
         self.decide_with(step, features, |best, _| best)
     }
 
-    /// Likewise with a word of the caller's: `choose` gets the plan's action and the feasible ones (the null action aside),
-    /// and returns one of them, as exploration does.
+    /// Like [`Learner::decide`], but the caller picks the action, for example to explore: `choose` gets the plan's action and
+    /// the feasible non-null actions, and returns one of them.
     pub fn decide_with(
         &mut self,
         step: usize,
@@ -186,7 +186,7 @@ impl Learner {
         Ok(offer)
     }
 
-    /// Actions that can be offered with `budget` units, the null action aside.
+    /// Non-null actions that are feasible with `budget` units.
     fn feasible(&self, context: &Context, budget: u32) -> Vec<usize> {
         let fits = |a: &usize| {
             self.task.cost(context, *a) <= budget && self.task.reward(context, *a) >= 0.0
@@ -194,7 +194,7 @@ impl Learner {
         (1..=self.task.actions()).filter(fits).collect()
     }
 
-    /// An offer that was made earlier, as a journal tells of it; returns its number.
+    /// Records an offer that was made earlier, as read from a journal; returns its number.
     pub fn decided(
         &mut self,
         step: usize,
@@ -264,7 +264,7 @@ impl Learner {
         }
     }
 
-    /// The outcome of the only offer that waits for one.
+    /// Observes the outcome of the only open offer.
     pub fn observe(&mut self, accepted: bool) -> Result<(), LearnerError> {
         let mut numbers = self.state.waiting.keys();
         match (numbers.next(), numbers.next()) {
@@ -275,8 +275,8 @@ impl Learner {
         }
     }
 
-    /// The outcome of an offer by its number. After its episode has ended it is learnt from, and moves no budget. Where its
-    /// units were released and are gone by now, the episode ends up with none.
+    /// Observes the outcome of an offer, by number. After its episode has ended, the outcome still counts as data but does
+    /// not change the budget. If its units were released and used by other offers, it spends only the units still free.
     pub fn observe_offer(&mut self, number: u64, accepted: bool) -> Result<(), LearnerError> {
         let offer = self.take_waiting(number)?;
         let context = self.task.context(offer.step, &offer.features);
@@ -294,14 +294,14 @@ impl Learner {
         Ok(())
     }
 
-    /// Takes an offer from those that wait; its units are free again.
+    /// Removes an open offer and releases its units.
     fn take_waiting(&mut self, number: u64) -> Result<OpenOffer, LearnerError> {
         self.release(number)?;
         let offer = self.state.waiting.remove(&number);
         offer.ok_or(LearnerError::NoOffer { number })
     }
 
-    /// The offer holds its units no longer; its outcome may still come.
+    /// Releases the units of an open offer; its outcome may still come.
     pub fn release(&mut self, number: u64) -> Result<(), LearnerError> {
         let offer = self.state.waiting.get_mut(&number);
         let offer = offer.ok_or(LearnerError::NoOffer { number })?;
@@ -315,7 +315,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Whether the offer waits for its outcome.
+    /// Whether the offer has no outcome yet.
     pub fn waits(&self, number: u64) -> bool {
         self.state.waiting.contains_key(&number)
     }
@@ -325,8 +325,8 @@ impl Learner {
         self.take_waiting(number).map(|_| ())
     }
 
-    /// The episode is over: learn from it, and plan the next where that is due. Offers without an outcome hold nothing any
-    /// more; their outcomes may still come.
+    /// Ends the episode: learns from it, and replans if that is due. Offers without an outcome hold no units any more; their
+    /// outcomes may still come.
     pub fn end(&mut self) -> Result<Day, LearnerError> {
         let day = self.close()?;
         if day.replanned {
@@ -335,8 +335,8 @@ impl Learner {
         Ok(day)
     }
 
-    /// The first half of [`Learner::end`], which takes no time: the plan in force stays. Where the answer says that a new plan
-    /// is due, [`Learner::replan`] is the other half.
+    /// The first half of [`Learner::end`], which is fast: the current plan stays. If `replanned` is set in the result, a new
+    /// plan is due: call [`Learner::replan`], the second half.
     pub fn close(&mut self) -> Result<Day, LearnerError> {
         let open = self.state.open.take().ok_or(LearnerError::NoEpisode)?;
         let due = self.policy.learn(&open.contexts);

@@ -1,4 +1,4 @@
-//! What a learner is taught from elsewhere, how it plans, and how it is saved and restored.
+//! Adding outside data to a learner, planning, saving and restoring.
 
 use super::learner::{State, check_arrival};
 use super::{Labeled, Learner, LearnerError, LearnerSettings, LearnerState};
@@ -9,8 +9,8 @@ use crate::policy::{self, LastFit, WarmStart};
 use crate::task::{ContextRows, EpisodeContexts, Task};
 
 impl Learner {
-    /// Takes in labeled rows from elsewhere, such as a log; all are checked before the first counts. [`Learner::replan`]
-    /// makes use of them at once.
+    /// Adds labeled rows from outside, such as a log. All are checked before any is added. [`Learner::replan`] uses them at
+    /// once.
     pub fn extend<'r>(
         &mut self,
         rows: impl IntoIterator<Item = Labeled<'r>>,
@@ -31,7 +31,7 @@ impl Learner {
         Ok(rows.len())
     }
 
-    /// Takes in rows of contexts without outcomes. [`Learner::replan`] makes use of them at once.
+    /// Adds rows of contexts without outcomes. [`Learner::replan`] uses them at once.
     pub fn extend_contexts(&mut self, rows: &ContextRows) -> Result<usize, LearnerError> {
         if rows.horizon() != self.task.horizon() {
             let accepted = format!("{} steps in each", self.task.horizon());
@@ -43,8 +43,8 @@ impl Learner {
         Ok(rows.len())
     }
 
-    /// Takes in the contexts of whole episodes from elsewhere, such as a log, where a step may have several arrivals.
-    /// [`Learner::replan`] makes use of them at once.
+    /// Adds the contexts of whole episodes from outside, such as a log; a step may have several arrivals.
+    /// [`Learner::replan`] uses them at once.
     pub fn extend_episodes(&mut self, episodes: &[EpisodeContexts]) -> Result<usize, LearnerError> {
         for episode in episodes {
             self.task.check_contexts(episode)?;
@@ -55,31 +55,31 @@ impl Learner {
         Ok(episodes.len())
     }
 
-    /// Fits the oracle and plans anew from all that is known, also within an episode.
+    /// Refits the oracle to all data and replans; allowed within an episode.
     pub fn replan(&mut self) -> Result<(), LearnerError> {
         let next = self.state.episodes + usize::from(self.state.open.is_none());
         policy::advance(&mut [&mut self.policy], next.max(1), self.backend.as_mut())?;
         Ok(())
     }
 
-    /// Makes an earlier fit and its plan again, to the bit; the oracle must not have been fitted yet.
+    /// Repeats an earlier fit and its plan to the bit; the oracle must not have been fitted yet.
     pub fn plan_again(&mut self, fit: &LastFit) -> Result<(), LearnerError> {
         self.policy.fit_again(fit)?;
         policy::plan(&mut [&mut self.policy], self.backend.as_mut())?;
         Ok(())
     }
 
-    /// Passes over a plan that another one follows.
+    /// Skips a plan, because another follows.
     pub(super) fn skip_plan(&mut self, fit: &LastFit) {
         self.policy.skip_fit(fit);
     }
 
-    /// Takes in labeled rows that were checked for this task. [`Learner::replan`] makes use of them.
+    /// Adds labeled rows that were checked for this task. [`Learner::replan`] uses them.
     pub fn add_log(&mut self, log: &WarmStart) {
         self.policy.add_log(log);
     }
 
-    /// All that a restart needs, for [`Learner::restore`].
+    /// The state, for [`Learner::restore`].
     pub fn save(&self) -> LearnerState {
         LearnerState {
             episodes: self.state.episodes,
@@ -90,8 +90,8 @@ impl Learner {
         }
     }
 
-    /// A learner as it was when it was saved, to the bit: task, oracle and settings must be those it was made with, the
-    /// oracle without data.
+    /// Restores a saved learner to the bit. Task, oracle and settings must be those it was made with; the oracle must be
+    /// unfitted.
     pub fn restore(
         task: Task,
         oracle: Box<dyn Oracle>,
@@ -100,12 +100,12 @@ impl Learner {
         state: LearnerState,
     ) -> Result<Self, LearnerError> {
         let mut learner = Self::new(task, oracle, settings, backend)?;
-        learner.take_up(state, true)?;
+        learner.load_state(state, true)?;
         Ok(learner)
     }
 
-    /// Takes up a state; the learner must be as new. Without its fit, [`Learner::plan_again`] must follow.
-    pub(super) fn take_up(
+    /// Loads a state into a new learner. Without `with_fit`, [`Learner::plan_again`] must follow.
+    pub(super) fn load_state(
         &mut self,
         state: LearnerState,
         with_fit: bool,

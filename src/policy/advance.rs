@@ -1,5 +1,5 @@
-//! Lines 11 to 18 of Algorithm 1: data become a fit and a plan. A study does it for all replications together, so that
-//! their plans form one batch for the backend; a live learner, or a plan for a log, does it for one.
+//! Lines 11 to 18 of Algorithm 1: data become a fit and a plan. A study advances all replications together, so their plans
+//! form one batch for the backend. A live learner, or a plan for a log, advances one policy.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::Policy;
 use crate::dp::{Backend, BackendError, PlanRequest, Stopwatch};
 
-/// Where the time went.
+/// Wall time by phase.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AdvanceTimes {
     /// Fitting oracles.
@@ -19,8 +19,7 @@ pub struct AdvanceTimes {
     pub dp: Duration,
 }
 
-/// Fits the policies to all of their data for use in episode `t` (1-based; line 16), makes their plans (line 17) and
-/// installs them.
+/// Fits the policies to all their data for episode `t` (1-based; line 16), makes their plans (line 17) and installs them.
 pub fn advance(
     policies: &mut [&mut dyn Policy],
     t: usize,
@@ -35,7 +34,7 @@ pub fn advance(
     })
 }
 
-/// Makes and installs the plans of policies that are fitted. A policy that asks for no plan keeps the one it has.
+/// Makes and installs the plans of fitted policies. A policy that requests no plan keeps its current one.
 pub fn plan(
     policies: &mut [&mut dyn Policy],
     backend: &mut dyn Backend,

@@ -1,5 +1,5 @@
-//! One decision: equation (3) of the paper, and what happens when offers are worth the same. Studies, plans, evaluations and
-//! live offers all decide here.
+//! One decision: equation (3) of the paper, and the rule for ties. Studies, plans, evaluations and live offers all decide
+//! here.
 
 use std::ops::RangeInclusive;
 
@@ -7,8 +7,8 @@ use crate::dp::{Choice, Coefficients, ContextSample, ValueTable};
 use crate::oracle::{Bounds, Oracle};
 use crate::task::{Context, Task};
 
-/// Values that differ by no more than this share of r_max are a tie. Tables in 32 and 64 bits differ by less, so that both
-/// decide alike.
+/// Values that differ by at most this share of r_max are a tie. Tables in 32 and 64 bits differ by less, so both lead to the
+/// same decisions.
 pub const TIE_SHARE: f64 = 1e-5;
 
 /// A non-null action as a plan sees it.
@@ -20,12 +20,12 @@ pub struct Candidate {
     pub lcb: f64,
     /// r; negative means infeasible.
     pub reward: f64,
-    /// Units that an accepted offer takes.
+    /// Units that an accepted offer consumes.
     pub cost: u32,
 }
 
 impl Candidate {
-    /// A candidate with bounds of its probability.
+    /// A candidate with bounds on its acceptance probability.
     pub fn new(bounds: Bounds, reward: f64, cost: u32) -> Self {
         let (gain, lcb) = Coefficients::of(bounds.ucb, bounds.lcb, reward);
         Self {
@@ -37,23 +37,23 @@ impl Candidate {
     }
 }
 
-/// The rule of decision, with the scratch space that it keeps between decisions.
+/// The decision rule, with reusable scratch space.
 #[derive(Debug, Clone, Default)]
 pub struct Rule {
-    /// Actions 1, 2, ... in the order of preference among equals.
+    /// Feasible actions with their numbers, in the order that breaks ties.
     preferred: Vec<(u32, Candidate)>,
     best: Vec<f64>,
     chosen: Vec<u32>,
 }
 
 impl Rule {
-    /// For each of some budgets, the number of the action that maximises
-    /// `ucb r + lcb u_hat[h+1](b - cost) + (1 - lcb) u_hat[h+1](b)` over the feasible ones; 0 is the null action.
+    /// For each budget, the number of the action that maximises
+    /// `ucb r + lcb u_hat[h+1](b - cost) + (1 - lcb) u_hat[h+1](b)` over the feasible actions; 0 is the null action.
     /// `candidates` are actions 1, 2, ...; `next` is u_hat[h+1].
     ///
-    /// Among the offers within a tie of the best, the one with the largest reward is made; then the smallest cost, then the
-    /// lowest number decides. No offer is made where the best is worse than none by more than a tie, or where it equals
-    /// none and has no reward (a bid at its own value). An offer with a reward that is worth as much as waiting is made.
+    /// Offers within [`TIE_SHARE`] of the best are ties. The largest reward wins, then the smallest cost, then the lowest
+    /// number. The null action wins if it beats every offer by more than a tie, or if it ties with offers that have no
+    /// reward (a bid at its own value). An offer with a reward wins a tie with the null action.
     #[inline]
     pub fn decide(
         &mut self,
@@ -75,7 +75,7 @@ impl Rule {
                 self.preferred.insert(place, (number, candidate));
             }
         }
-        // Values are relative to that of waiting, next[b].
+        // Values are relative to the null action's, next[b].
         let value =
             |c: &Candidate, b: usize| c.gain - c.lcb * (next[b] - next[b - c.cost as usize]);
         self.best.clear();
@@ -101,12 +101,12 @@ impl Rule {
     }
 }
 
-/// Decides for the entries of a sample whose coefficients are known.
+/// Decides for the entries of a sample with known coefficients.
 #[derive(Debug, Clone)]
 pub struct Greedy<'a> {
     /// The contexts.
     pub sample: &'a ContextSample,
-    /// ucb * r and lcb of their actions.
+    /// ucb * r and lcb of each (context, action).
     pub coefficients: &'a Coefficients,
     /// Value to go.
     pub u_hat: &'a ValueTable,
@@ -117,7 +117,7 @@ pub struct Greedy<'a> {
 }
 
 impl Greedy<'_> {
-    /// The actions at `step` (0-based) for some budgets.
+    /// The actions at `step` (0-based), one for each budget.
     #[inline]
     pub fn actions(&mut self, step: usize, entry: usize, budgets: RangeInclusive<u32>) -> &[u32] {
         let sample = self.sample;
@@ -155,7 +155,7 @@ impl Choice for Greedy<'_> {
     }
 }
 
-/// Decides with an oracle's bounds and a value table. Keeps its scratch space between decisions.
+/// Decides with an oracle's bounds and a value table. Has reusable scratch space.
 #[derive(Debug, Clone)]
 pub struct Decider {
     bounds: Vec<Bounds>,
@@ -171,7 +171,7 @@ impl Decider {
         }
     }
 
-    /// The action for a context that has arrived with `budget` units left.
+    /// The action for an arriving context with `budget` units left.
     pub fn choose(
         &mut self,
         task: &Task,
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// r_max = 1, so that values within 1e-5 are a tie.
+    /// r_max = 1, so values within 1e-5 are a tie.
     fn best_of(candidates: &[Candidate], next: &[f64], budget: u32) -> u32 {
         let candidates = || candidates.iter().copied();
         let budget_max = next.len() as u32 - 1;
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(best(&[], 1), 0);
     }
 
-    /// One unit left: an offer's value is its gain less half of the gap, 1.
+    /// One unit left: an offer's value is its gain minus half of the gap, 1.
     #[test]
     fn an_offer_worth_as_much_as_waiting_is_made_if_it_has_a_reward() {
         assert_eq!(best(&[candidate(0.5, 1.0, 1)], 1), 1);
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!((best(&[low, high]), best(&[high, low])), (2, 1));
         let cheap = candidate(0.9, 0.9, 1);
         assert_eq!((best(&[low, high, cheap]), best(&[cheap, cheap])), (3, 1));
-        // Beyond a tie the value decides.
+        // If values differ by more than a tie, the larger wins.
         let worse = candidate(0.9 - 2e-5, 0.9, 1);
         assert_eq!(best(&[low, worse]), 1);
     }

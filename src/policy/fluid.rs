@@ -1,12 +1,12 @@
-//! Follows the fluid relaxation of Appendix A.3 with rho and the context laws known: at each step it draws from the row
-//! of the present context in the program over the steps and the budget left (or, fixed, over the whole episode with its
-//! starting budget). The null action is played where the draw does not fit the budget left.
+//! Follows the fluid relaxation of Appendix A.3; rho and the context laws are known. At each step it solves the program over
+//! the remaining steps and budget (or, without re-solving, over the whole episode and its starting budget), and draws an
+//! action from the current context's row. If the draw exceeds the budget left, it plays the null action.
 
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
-use super::saved::place;
+use super::saved::position;
 use super::{Plan, Policy, SavedPolicy};
 use crate::error::Invalid;
 use crate::fluid::{FluidPlan, Hull};
@@ -24,7 +24,7 @@ pub struct Fluid {
 }
 
 impl Fluid {
-    /// With `resolve` the program is solved anew at every step.
+    /// With `resolve`, the program is solved again at every step.
     pub fn new(task: Arc<Task>, plan: Arc<FluidPlan>, resolve: bool, rng: ChaCha8Rng) -> Self {
         Self {
             task,
@@ -58,12 +58,12 @@ impl Policy for Fluid {
     }
 
     fn save(&self) -> Option<SavedPolicy> {
-        Some(SavedPolicy::Stream(place(&self.rng)))
+        Some(SavedPolicy::Stream(position(&self.rng)))
     }
 
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
         let SavedPolicy::Stream(stream) = saved else {
-            return Err(SavedPolicy::refused());
+            return Err(SavedPolicy::mismatch());
         };
         self.rng.set_word_pos(stream.into());
         Ok(())

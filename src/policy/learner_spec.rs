@@ -1,4 +1,4 @@
-//! The settings of Algorithm 1: the paper's, and those that learn faster.
+//! The settings of Algorithm 1: the paper's, and settings that learn faster.
 
 use std::sync::Arc;
 
@@ -9,43 +9,43 @@ use crate::error::{Invalid, shown};
 use crate::oracle::{BoundFacts, Coupled, Oracle, Sampled, Sides};
 use crate::task::Task;
 
-/// Which probability of a conversion an optimist plans with.
+/// Which conversion probability an optimistic plan uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Optimism {
-    /// The paper's: the upper bound for the reward, the lower one for the consumption.
+    /// The paper's: the upper bound for the reward, the lower bound for the consumption.
     Separate,
     /// One probability for both, the upper bound ([`Coupled`]).
     Coupled,
-    /// Coupled, with two exceptions, for which the other earned more in all that was measured. Bounds that are
-    /// [wide at first](BoundFacts::wide_at_first), where every action costs one unit: a coupled optimist waits for the
-    /// highest price, of which it knows too little. And bounds that depend on the step, where the budget lasts for half
-    /// of the steps or more: they stay wide for H times as long, while costs matter little. Figures are in
-    /// [`measured`](super::measured).
+    /// Coupled, with two exceptions where separate optimism earned more in every measurement
+    /// ([`measured`](super::measured)). First: bounds that are [wide at first](BoundFacts::wide_at_first), if every action
+    /// costs one unit; a coupled plan then waits for the highest price, about which little is known. Second: bounds that
+    /// depend on the step, if the budget lasts for at least half of the steps; such bounds stay wide H times as long, and
+    /// costs matter little.
     Auto,
 }
 
-/// Which episodes teach what.
+/// Which episodes supply which data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataUse {
-    /// The paper's: an episode teaches the context laws or conversion, never both, so that the two are independent.
+    /// The paper's: an episode supplies contexts or conversion data, never both, so the two are independent.
     Split,
-    /// Every episode teaches both. Optimism needs no independence; the rest of the proof does: a practical variant.
+    /// Every episode supplies both. A practical variant: optimism needs no independence, but the rest of the proof does.
     Shared,
 }
 
-/// The settings of the learner, not yet checked.
+/// Unchecked settings of the learner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnerSpec {
-    /// What optimism means.
+    /// Kind of optimism.
     pub optimism: Optimism,
-    /// Which episodes teach what.
+    /// Which episodes supply which data.
     pub data: DataUse,
-    /// Share of episodes reserved for the context laws, where data are split.
+    /// Share of episodes reserved for contexts; used if data are split.
     pub alpha: f64,
-    /// The oracle is fitted and the plan made anew once the labeled data have grown by this share; 0 is after every
-    /// episode that teaches conversion.
+    /// The learner refits and replans once its labeled data have grown by this share; 0 means after every episode that
+    /// supplies conversion data.
     pub replan_growth: f64,
-    /// Whether plans are made with a draw from the oracle's posterior in place of its bounds.
+    /// Whether plans use a draw from the oracle's posterior instead of its bounds.
     pub sampling: bool,
 }
 
@@ -59,7 +59,7 @@ impl LearnerSpec {
         sampling: false,
     };
 
-    /// The settings for tight bounds: fewer reserved episodes, and the optimism that suits the costs.
+    /// The settings for tight bounds: fewer reserved episodes and automatic optimism.
     pub const TIGHT: Self = Self {
         optimism: Optimism::Auto,
         alpha: 0.1,
@@ -72,8 +72,7 @@ impl LearnerSpec {
         ..Self::TIGHT
     };
 
-    /// Checks the settings for a task, an oracle with such bounds, and a learner with `initial_rows` unlabeled rows; `field`
-    /// is their place in the study.
+    /// Checks the settings for a task, an oracle's `bounds` and a number of unlabeled initial rows. Errors name `field`.
     pub fn check(
         &self,
         field: &str,
@@ -93,7 +92,7 @@ impl LearnerSpec {
         Ok(LearnerConfig {
             sampling: self.sampling,
             coupled: match self.optimism {
-                // A draw is one probability for both as it is.
+                // A posterior draw is already one probability for both.
                 _ if self.sampling => false,
                 Optimism::Separate => false,
                 Optimism::Coupled => true,
@@ -122,7 +121,7 @@ pub struct LearnerConfig {
 }
 
 impl LearnerConfig {
-    /// Which bounds the learner needs of its oracle.
+    /// Which bounds the learner needs from its oracle.
     pub fn sides(&self) -> Sides {
         match self.coupled {
             true => Sides::Upper,
@@ -130,30 +129,29 @@ impl LearnerConfig {
         }
     }
 
-    /// Whether episode `t` (1-based) teaches nothing but the context laws.
+    /// Whether episode `t` (1-based) is reserved for contexts.
     pub fn is_reserved(&self, t: usize) -> bool {
         self.reserved.is_some_and(|reserved| reserved.contains(t))
     }
 
-    /// Whether episode `t` (1-based) teaches the context laws.
+    /// Whether the contexts of episode `t` (1-based) are added to s_t.
     pub fn teaches_contexts(&self, t: usize) -> bool {
         self.reserved.is_none_or(|reserved| reserved.contains(t))
     }
 
-    /// How many rows of contexts are in hand after `episodes` episodes.
+    /// Number of context rows after `episodes` episodes.
     pub fn rows_after(&self, episodes: usize) -> usize {
         self.reserved
             .map_or(episodes, |reserved| reserved.rows_after(episodes))
     }
 
-    /// Whether `observations` labeled data are enough to learn again after a fit on `fitted` of them.
-    pub fn is_worth_a_plan(&self, observations: usize, fitted: usize) -> bool {
+    /// Whether a new fit is due with `observations` labeled data, if the last fit used `fitted` of them.
+    pub fn is_replan_due(&self, observations: usize, fitted: usize) -> bool {
         let grown = (1.0 + self.replan_growth) * fitted as f64;
         self.replan_growth == 0.0 || (observations > fitted && observations as f64 >= grown)
     }
 
-    /// The learner without data; `oracle` says what it knows, and is coupled or sampled from here where that was asked
-    /// for. `rng` is for the draws.
+    /// A learner without data. Wraps `oracle` for coupled optimism or posterior sampling, if set; `rng` is for the draws.
     pub fn learner(
         &self,
         task: Arc<Task>,
@@ -180,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_couples_but_for_two_exceptions() {
+    fn auto_couples_with_two_exceptions() {
         let coupled = |task: &Task, wide_at_first: bool, by_step: bool| {
             let bounds = BoundFacts {
                 by_step,
@@ -196,7 +194,7 @@ mod tests {
         let wages = || ApplicationSpec::Procurement { wages: vec![1, 2] };
         let hiring = task(wages());
         assert!(coupled(&hiring, false, false) && coupled(&hiring, true, false));
-        // Three units last for half of four steps, and not of seven.
+        // Three units last for half of four steps, but not for half of seven.
         assert!(!coupled(&hiring, false, true));
         let scarce = TaskSpec::new(7, 3, wages(), 1).check().unwrap();
         assert!(coupled(&scarce, false, true));
@@ -213,9 +211,9 @@ mod tests {
             };
             spec.check("p", &pricing, BoundFacts::default(), 0).unwrap()
         };
-        assert!(growth(0.0).is_worth_a_plan(7, 7));
+        assert!(growth(0.0).is_replan_due(7, 7));
         let half = growth(0.5);
-        assert!(half.is_worth_a_plan(1, 0) && half.is_worth_a_plan(15, 10));
-        assert!(!half.is_worth_a_plan(0, 0) && !half.is_worth_a_plan(14, 10));
+        assert!(half.is_replan_due(1, 0) && half.is_replan_due(15, 10));
+        assert!(!half.is_replan_due(0, 0) && !half.is_replan_due(14, 10));
     }
 }

@@ -1,17 +1,17 @@
-//! Logistic-UCB1, Box B of Li and Stoltz (2022), with any confidence-bound oracle. At every step: refit on all data at
-//! confidence delta; with the empirical law of all contexts so far, the present one included, solve
+//! Logistic-UCB1, Box B of Li and Stoltz (2022), with any confidence-bound oracle. At every step it refits on all data at
+//! confidence delta. With the empirical law of all contexts so far, including the current one, it solves
 //!
 //! ```text
 //! max  mean over contexts of  sum_a ucb r pi(a)   subject to   mean over contexts of  sum_a ucb cost pi(a) <= (B_t - b_T) / H
 //! ```
 //!
-//! (the same ucb in both; b_T is the budget correction), and draw from the row of the present context; the null action is
-//! played where the draw does not fit the budget left. A step at which nobody arrives counts as a context that earns and
-//! costs nothing. Where nothing is feasible the step is passed without solving anything.
+//! (the same ucb in both; b_T is the budget correction) and draws an action from the current context's row. If the draw
+//! exceeds the budget left, it plays the null action. A step without an arrival counts as a context that earns and costs
+//! nothing. If no action is feasible, the program is not solved.
 //!
 //! The program often has many solutions: with prices, the first edge of every context has the slope of the largest price.
-//! Which contexts are served first among equals is shuffled at every step. A fixed order would starve some contexts, the
-//! present one among them, and the policy would learn nothing.
+//! The order of tied contexts is shuffled at every step. With a fixed order some contexts, perhaps the current one, would
+//! never be served, and the policy would learn nothing.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::saved::place;
+use super::saved::position;
 use super::{Policy, SavedOracle, SavedPolicy};
 use crate::dp::ContextSample;
 use crate::error::Invalid;
@@ -39,22 +39,22 @@ pub struct LogisticUcb1 {
     fitted: Option<usize>,
     episode: usize,
     b_t: u32,
-    /// Distinct contexts so far, and how often each was met.
+    /// Distinct contexts so far, and how often each arrived.
     contexts: ContextSample,
     counts: Vec<f64>,
-    /// Costs and rewards of an acceptance, by action, then context.
+    /// Costs and rewards if accepted, by action, then context.
     unit_costs: Vec<Vec<f64>>,
     unit_rewards: Vec<Vec<f64>>,
     /// The largest reward per cost of each action so far.
     steepest: Vec<f64>,
-    /// The program's costs and rewards, ucb times those of an acceptance; of actions that have not been looked at since the
-    /// last fit they end early.
+    /// The program's expected costs and rewards: ucb times the values above. Evaluated on demand since the last fit, so the
+    /// lists may be shorter than `contexts`.
     costs: Vec<Vec<f64>>,
     rewards: Vec<Vec<f64>>,
 }
 
 impl LogisticUcb1 {
-    /// Without data; bounds hold with confidence `delta` at every step.
+    /// A policy without data; it fits its oracle at confidence `delta` at every step.
     pub fn new(
         task: Arc<Task>,
         oracle: Box<dyn Oracle>,
@@ -83,7 +83,7 @@ impl LogisticUcb1 {
     }
 
     /// Counts a context; returns its entry.
-    fn meet(&mut self, context: &Context) -> usize {
+    fn count_context(&mut self, context: &Context) -> usize {
         self.contexts.append(&self.task, std::iter::once(*context));
         let entry = self
             .contexts
@@ -107,7 +107,7 @@ impl LogisticUcb1 {
         entry
     }
 
-    /// Refits where there is new data.
+    /// Refits if there are new data.
     fn refit(&mut self) {
         if self.fitted != Some(self.data.len()) {
             self.oracle.fit(&self.data, self.delta);
@@ -117,7 +117,7 @@ impl LogisticUcb1 {
         }
     }
 
-    /// Expected cost and reward of action `a` (0-based) in the context at hand, before any others are looked at.
+    /// Expected cost and reward of action `a` (0-based) in one context, without evaluating other contexts if possible.
     fn own_point(&mut self, a: usize, entry: usize) -> (f64, f64) {
         let (mut ucb, mut lcb) = ([0.0], [0.0]);
         if self.bounds_of(a, entry..entry + 1, &mut ucb, &mut lcb) {
@@ -136,7 +136,7 @@ impl LogisticUcb1 {
         bulk.map(|bulk| bulk.fill(&pairs, ucb, lcb)).is_some()
     }
 
-    /// Completes the costs and rewards of action `a`, or of all actions if the oracle has no bounds in bulk.
+    /// Completes the costs and rewards of action `a`, or of all actions if the oracle has no bulk bounds.
     fn evaluate(&mut self, a: usize) {
         let new = self.costs[a].len()..self.contexts.len();
         if new.is_empty() {
@@ -169,8 +169,8 @@ impl LogisticUcb1 {
         self.rewards[a].extend(units.zip(ucb).map(|(r, ucb)| gain(*ucb, *r)));
     }
 
-    /// What the program over all contexts so far has the present one play, at step `step` (0-based) of the episode. Bounds
-    /// are evaluated for those actions alone that can matter at the prices of the present context's edges.
+    /// Solves the program over all contexts so far at `step` (0-based) and returns the current context's row. Evaluates
+    /// bounds only for actions that can matter at the slopes of the current context's edges.
     fn solve(&mut self, step: usize, entry: usize) -> Mix {
         let horizon = self.task.horizon();
         let steps = ((self.episode - 1) * horizon + step + 1) as f64;
@@ -181,7 +181,7 @@ impl LogisticUcb1 {
         let mut hull = Hull::default();
         hull.set(own.into_iter());
         mix(&hull, self.counts[entry], steps * per_step, |slope| {
-            let matters = |a: &usize| self.steepest[*a] >= slope * (1.0 - NEARLY);
+            let matters = |a: &usize| self.steepest[*a] >= slope * (1.0 - SLOPE_TOLERANCE);
             let matter: Vec<usize> = actions.clone().filter(matters).collect();
             matter.iter().for_each(|&a| self.evaluate(a));
             let lists = matter
@@ -197,13 +197,13 @@ impl LogisticUcb1 {
     }
 }
 
-/// ucb r; rewards below zero mark actions that may not be taken, whatever their bounds.
+/// ucb r. A negative reward marks an infeasible action and is returned unchanged.
 fn gain(ucb: f64, reward: f64) -> f64 {
     if reward < 0.0 { reward } else { ucb * reward }
 }
 
-/// Slopes that differ by no more than this share may be equal but for rounding.
-const NEARLY: f64 = 1e-9;
+/// Slopes that differ by at most this share may be equal up to rounding.
+const SLOPE_TOLERANCE: f64 = 1e-9;
 
 impl Policy for LogisticUcb1 {
     fn oracle(&self) -> Option<&dyn Oracle> {
@@ -216,7 +216,7 @@ impl Policy for LogisticUcb1 {
     }
 
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
-        let entry = self.meet(context);
+        let entry = self.count_context(context);
         let feasible = |a: usize| self.task.feasible(context, a, budget);
         if !(1..=self.task.actions()).any(feasible) {
             return 0;
@@ -247,7 +247,7 @@ impl Policy for LogisticUcb1 {
             });
         }
         Some(SavedPolicy::LogisticUcb1 {
-            stream: place(&self.rng),
+            stream: position(&self.rng),
             contexts,
             fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref()),
         })
@@ -260,11 +260,11 @@ impl Policy for LogisticUcb1 {
             fit,
         } = saved
         else {
-            return Err(SavedPolicy::refused());
+            return Err(SavedPolicy::mismatch());
         };
         self.task.check_contexts(&contexts)?;
         contexts.iter().for_each(|context| {
-            self.meet(&context);
+            self.count_context(&context);
         });
         self.rng.set_word_pos(stream.into());
         (self.data, self.fitted) = fit.restore(&self.task, self.oracle.as_mut(), self.delta)?;

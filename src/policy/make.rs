@@ -1,4 +1,4 @@
-//! How policies come into being, one per replication.
+//! Builds policies, one per replication.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Sides, Truth};
 use crate::task::{ContextRows, EpisodeContexts, Task};
 
-/// What all policies of a study are built from. Truth, optimum and fluid plan are for those that may know them.
+/// What all policies of a study are built from. Truth, optimum and fluid plan are only for policies that may know them.
 #[derive(Debug, Clone)]
-pub struct Setting {
-    /// What is known.
+pub struct PolicySetting {
+    /// The task.
     pub task: Arc<Task>,
     /// The conversion probabilities.
     pub truth: Arc<dyn Truth>,
     /// The optimal value table.
     pub optimum: Arc<ValueTable>,
-    /// The fluid relaxation, where a policy asks for it.
+    /// The fluid relaxation, if a policy needs it.
     pub fluid: Option<Arc<FluidPlan>>,
     /// delta of the study.
     pub delta: f64,
@@ -31,49 +31,49 @@ pub struct Setting {
     pub episodes: usize,
 }
 
-/// What a policy gets in one replication.
+/// A policy's inputs in one replication.
 #[derive(Debug)]
 pub struct Start {
-    /// Rows drawn from the context law, as many as the policy asked for.
+    /// Rows drawn from the context law, as many as [`MakePolicy::rows_to_draw`] says.
     pub drawn_rows: Option<ContextRows>,
-    /// A random stream for what an oracle starts from.
+    /// A random stream to initialise an oracle.
     pub oracle: ChaCha8Rng,
     /// A random stream for the policy's own choices.
     pub choices: ChaCha8Rng,
 }
 
-/// Makes the policy of a replication. [`PolicyConfig`] makes those of this program; a policy of your own, or one of ours
-/// with an oracle of your own, is a closure: `|setting: &Setting, start: Start| Box::new(...) as Box<dyn Policy>`.
+/// Makes the policy of a replication. [`PolicyConfig`] makes the built-in policies. Your own policy, or a built-in one with
+/// your own oracle, is a closure: `|setting: &PolicySetting, start: Start| Box::new(...) as Box<dyn Policy>`.
 pub trait MakePolicy: Send + Sync {
     /// The policy of one replication.
-    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy>;
+    fn make(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy>;
 
-    /// The same without initial rows and logs, for [`Policy::restore`]: a saved state has them.
-    fn make_bare(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+    /// The same without initial rows and logs, for [`Policy::restore`]: a saved state contains them.
+    fn make_bare(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
         self.make(setting, start)
     }
 
-    /// How many unlabeled rows are to be drawn from the context law before the start.
+    /// Number of unlabeled rows to draw from the context law before the start.
     fn rows_to_draw(&self) -> usize {
         0
     }
 
-    /// Whether [`Setting::fluid`] must be there.
+    /// Whether the policy needs [`PolicySetting::fluid`].
     fn needs_fluid_plan(&self) -> bool {
         false
     }
 
-    /// What is told of the episodes of all replications of a wave at once, for policies whose calls are dear.
+    /// Callbacks for all replications of a wave at once, for policies whose calls are expensive.
     fn whole_wave(&self) -> Option<&dyn WholeWave> {
         None
     }
 
-    /// The oracle it learns with, where that is one of this program's.
+    /// The built-in oracle it learns with, if any.
     fn oracle(&self) -> Option<&OracleConfig> {
         None
     }
 
-    /// About the bytes one replication holds by the end of a study of so many episodes, if it makes an offer at every step.
+    /// Estimated bytes per replication after `episodes` episodes with an offer at every step.
     fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
         episodes * task.horizon() * per_step + 4 * table_bytes(task)
@@ -81,17 +81,17 @@ pub trait MakePolicy: Send + Sync {
 }
 
 /// Sees the episodes of all replications of a wave, in the order in which their policies were made. A rule that is fixed
-/// during an episode may decide for all contexts at once here, as long as no decision looks at a later context.
+/// during an episode may decide for all contexts at once here, if no decision uses a later context.
 pub trait WholeWave: Send + Sync {
-    /// The contexts of episode `episode` (1-based), which starts with budget `b_t`, before any policy chooses.
+    /// Called before any policy chooses, with the contexts of episode `episode` (1-based) and its starting budget `b_t`.
     fn episode_begins(&self, episode: usize, b_t: u32, contexts: &[&EpisodeContexts]);
 
-    /// The episode is over, and no policy has learnt from it yet.
+    /// Called after the episode, before any policy learns from it.
     fn episode_ends(&self, _episode: usize) {}
 }
 
-impl<F: Fn(&Setting, Start) -> Box<dyn Policy> + Send + Sync> MakePolicy for F {
-    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+impl<F: Fn(&PolicySetting, Start) -> Box<dyn Policy> + Send + Sync> MakePolicy for F {
+    fn make(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
         self(setting, start)
     }
 }
@@ -101,13 +101,13 @@ fn table_bytes(task: &Task) -> usize {
 }
 
 impl PolicyConfig {
-    fn build(&self, setting: &Setting, start: Start, bare: bool) -> Box<dyn Policy> {
+    fn build(&self, setting: &PolicySetting, start: Start, bare: bool) -> Box<dyn Policy> {
         let task = Arc::clone(&setting.task);
         let delta = setting.delta;
         let oracle = |config: &OracleConfig, sides| {
             let truth = Some(&setting.truth);
             let oracle = config.build(&task, setting.episodes, start.oracle, truth, sides);
-            oracle.expect("the truth is there")
+            oracle.expect("the truth is given")
         };
         let choices = start.choices;
         match &self.0 {
@@ -167,11 +167,11 @@ impl PolicyConfig {
 }
 
 impl MakePolicy for PolicyConfig {
-    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+    fn make(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
         self.build(setting, start, false)
     }
 
-    fn make_bare(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+    fn make_bare(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
         self.build(setting, start, true)
     }
 
@@ -207,7 +207,7 @@ impl MakePolicy for PolicyConfig {
         let per_observation = 8 * dimension + 9;
         let per_context = 8 * dimension + 24 + 20 + task.actions() * (8 + 4 + 16);
         let table = table_bytes(task);
-        // Finite laws have so many contexts and no more.
+        // A finite law limits the number of distinct contexts.
         let distinct = |arrivals: usize| match task.is_finite() {
             true => arrivals.min(task.support().len() * horizon),
             false => arrivals,
@@ -224,12 +224,12 @@ impl MakePolicy for PolicyConfig {
                 settings, oracle, ..
             } => {
                 let arrivals = settings.rows_after(episodes) * horizon;
-                // The backend's own scratch is a table or two.
+                // The backend's scratch space is one or two tables.
                 if task.is_finite() {
                     let fixed = arrivals * 20 + 4 * table;
                     return learnt(oracle, steps, distinct(arrivals)).saturating_add(fixed);
                 }
-                // Contexts that arrive once are features alone, and the rows they come from are features again.
+                // A context that arrives once is stored as features only, and its row stores the features again.
                 let own = steps * per_observation + arrivals * (16 * dimension + 5) + 4 * table;
                 oracle.bytes(task, steps, arrivals).saturating_add(own)
             }
@@ -237,7 +237,7 @@ impl MakePolicy for PolicyConfig {
                 learnt(oracle, steps, 0).saturating_add(table)
             }
             Checked::LogisticUcb1 { oracle, .. } => {
-                // Costs and rewards of the program stand beside the contexts.
+                // The program's costs and rewards are stored with the contexts.
                 let program = 64 * distinct(steps);
                 learnt(oracle, steps, distinct(steps)).saturating_add(program)
             }

@@ -18,7 +18,7 @@ pub struct MimicOptDp {
     pub(super) episode: usize,
     pub(super) s_t: ContextSample,
     pub(super) d_t: LabeledData,
-    /// Observations at the last fit, and the episode it was made for; 0 where there was none.
+    /// Observations at the last fit, and the episode it was made for; 0 without a fit.
     pub(super) fitted: usize,
     pub(super) fitted_for: usize,
     pub(super) u_hat: ValueTable,
@@ -48,7 +48,7 @@ impl MimicOptDp {
         }
     }
 
-    /// Takes in unlabeled rows, which must be contexts of the task.
+    /// Adds unlabeled rows, which must be contexts of the task.
     pub fn add_rows(&mut self, rows: &ContextRows) {
         for row in 0..rows.len() {
             let steps = 0..rows.horizon();
@@ -63,7 +63,7 @@ impl MimicOptDp {
         }
     }
 
-    /// Takes in the contexts of an episode.
+    /// Adds the contexts of an episode.
     pub fn add_contexts(&mut self, contexts: &EpisodeContexts) {
         self.s_t.append(&self.task, contexts.iter());
         for context in contexts.iter() {
@@ -71,19 +71,19 @@ impl MimicOptDp {
         }
     }
 
-    /// Takes in the outcome of a non-null action in episode `t` (1-based), where that episode teaches conversion.
+    /// Adds the outcome of a non-null action, unless its episode `t` (1-based) is reserved for contexts.
     pub fn observe_in(&mut self, t: usize, context: &Context, action: usize, converted: bool) {
         if !self.config.is_reserved(t) {
             self.add_observation(context, action, converted);
         }
     }
 
-    /// Takes in a labeled observation of a non-null action.
+    /// Adds a labeled observation of a non-null action.
     pub fn add_observation(&mut self, context: &Context, action: usize, converted: bool) {
         self.d_t.push(context, action, converted);
     }
 
-    /// Takes in labeled rows from before the start; the plan of the first episode makes use of them.
+    /// Adds labeled rows from before the start; the plan of the first episode uses them.
     pub fn add_log(&mut self, log: &WarmStart) {
         log.contexts
             .iter()
@@ -91,7 +91,7 @@ impl MimicOptDp {
         self.d_t.append(&log.data);
     }
 
-    /// delta_t = delta / t^2 (line 2), or delta where the oracle's bounds hold at all times at once.
+    /// delta_t = delta / t^2 (line 2), or delta if the oracle's bounds hold at all times at once.
     pub(super) fn delta_of(&self, t: usize) -> f64 {
         match self.oracle.facts().anytime {
             true => self.delta,
@@ -99,12 +99,12 @@ impl MimicOptDp {
         }
     }
 
-    /// What the learner believes of conversion.
+    /// The fitted oracle.
     pub fn beliefs(&self) -> &dyn Oracle {
         self.oracle.as_ref()
     }
 
-    /// u_hat of the plan in force.
+    /// u_hat of the current plan.
     pub fn u_hat(&self) -> &ValueTable {
         &self.u_hat
     }
@@ -119,13 +119,13 @@ impl MimicOptDp {
         &self.s_t
     }
 
-    /// Its settings.
+    /// The settings.
     pub fn config(&self) -> &LearnerConfig {
         &self.config
     }
 }
 
-/// Algorithm 1. The environment, simulated or real, runs lines 4 to 10; [`super::advance`] runs lines 16 and 17.
+/// Algorithm 1. The caller, a simulation or a live learner, runs lines 4 to 10; [`super::advance`] runs lines 16 and 17.
 ///
 /// ```text
 ///  1  Input: oracle O, delta, episodes J reserved for contexts, initial rows S_1
@@ -149,7 +149,7 @@ impl MimicOptDp {
 /// 19  end for
 /// ```
 impl Policy for MimicOptDp {
-    /// Data from before the start are fitted to before the first episode.
+    /// Data from before the start require a fit before the first episode.
     fn prepare(&mut self) -> bool {
         !self.d_t.is_empty()
     }
@@ -179,7 +179,7 @@ impl Policy for MimicOptDp {
         if self.config.teaches_contexts(t) {
             self.add_contexts(contexts);
         }
-        !self.config.is_reserved(t) && self.config.is_worth_a_plan(self.d_t.len(), self.fitted)
+        !self.config.is_reserved(t) && self.config.is_replan_due(self.d_t.len(), self.fitted)
     }
 
     /// Line 16.
@@ -189,7 +189,7 @@ impl Policy for MimicOptDp {
         self.fitted_for = t;
     }
 
-    /// Line 17. Without a row of contexts there is nothing to average over, and the plan stays.
+    /// Line 17. Without contexts there is nothing to average over, and the old plan stays.
     fn plan_request(&self) -> Option<PlanRequest<'_>> {
         (self.s_t.total() > 0.0).then(|| PlanRequest {
             sample: &self.s_t,
@@ -210,7 +210,7 @@ impl Policy for MimicOptDp {
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
         match saved {
             SavedPolicy::Learner(saved) => Self::restore(self, saved, true),
-            _ => Err(SavedPolicy::refused()),
+            _ => Err(SavedPolicy::mismatch()),
         }
     }
 

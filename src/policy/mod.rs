@@ -1,5 +1,5 @@
-//! Algorithm 1 and what it is compared with. A policy sees contexts and outcomes of one replication, never the truth
-//! (but for the clairvoyant and the fluid policy).
+//! Algorithm 1 and the policies it is compared with. A policy sees the contexts and outcomes of one replication. Only the
+//! clairvoyant and the fluid policy see the truth.
 
 mod advance;
 mod decision;
@@ -28,7 +28,7 @@ pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE};
 pub use fluid::Fluid;
 pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
 pub use logistic_ucb1::LogisticUcb1;
-pub use make::{MakePolicy, Setting, Start, WholeWave};
+pub use make::{MakePolicy, PolicySetting, Start, WholeWave};
 pub use mimic_opt_dp::MimicOptDp;
 pub use reserved::ReservedEpisodes;
 pub use saved::{LastFit, SavedLearner, SavedOracle, SavedPolicy};
@@ -42,52 +42,52 @@ pub mod measured {}
 
 /// A policy of one replication, or of one real decision maker.
 ///
-/// An episode runs `start_episode`, then `choose` and `observe` for each arrival, then `learn`. Where `learn` says that a
-/// new fit is due, [`advance`] calls `fit`, has the backend make the plan of `plan_request`, and hands its table to
-/// `install`; all replications of a study do this together, so that their plans form one batch.
+/// An episode calls `start_episode`, then `choose` and `observe` for each arrival, then `learn`. If `learn` returns true,
+/// [`advance`] calls `fit`, solves `plan_request` on the backend and passes the table to `install`. All replications of a
+/// wave do this together, so their plans form one batch.
 pub trait Policy: Debug + Send + Sync {
-    /// The study begins; returns whether a fit is due before the first episode.
+    /// Called before the study; returns whether a fit is due before the first episode.
     fn prepare(&mut self) -> bool {
         false
     }
 
-    /// Episode `episode` (1-based) starts with budget `b_t`.
+    /// Starts episode `episode` (1-based) with budget `b_t`.
     fn start_episode(&mut self, _episode: usize, _b_t: u32) {}
 
-    /// The action for a context that has arrived with `budget` units left; 0 is the null action.
+    /// The action for an arriving context with `budget` units left; 0 is the null action.
     fn choose(&mut self, context: &Context, budget: u32) -> usize;
 
-    /// The outcome of the action.
+    /// Observes the outcome of the action.
     fn observe(&mut self, _context: &Context, _action: usize, _converted: bool) {}
 
-    /// The episode is over; returns whether a fit is due.
+    /// Called after the episode; returns whether a fit is due.
     fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
         false
     }
 
-    /// Fits to all data, for use in episode `t` (1-based).
+    /// Fits to all data, for episode `t` (1-based).
     fn fit(&mut self, _t: usize) {}
 
-    /// The plan that Optimistic-DP is to make after a fit; `None` where the policy does not plan, or has no contexts yet.
+    /// The input of Optimistic-DP after a fit; `None` if the policy does not plan or has no contexts yet.
     fn plan_request(&self) -> Option<PlanRequest<'_>> {
         None
     }
 
-    /// The plan that was asked for.
+    /// Installs the table of the requested plan.
     fn install(&mut self, _u_hat: ValueTable) {}
 
-    /// All that a restart between two episodes needs; `None` for policies that cannot be saved, whose replications then
-    /// start anew.
+    /// The state between two episodes, for a restart. `None` if the policy cannot be saved; its unfinished replications then
+    /// start again.
     fn save(&self) -> Option<SavedPolicy> {
         None
     }
 
-    /// Takes up what was saved; the policy must be one that [`MakePolicy::make_bare`] has just made.
+    /// Restores a saved state; the policy must come from [`MakePolicy::make_bare`], unused.
     fn restore(&mut self, _saved: SavedPolicy) -> Result<(), Invalid> {
-        Err(SavedPolicy::refused())
+        Err(SavedPolicy::mismatch())
     }
 
-    /// The oracle it decides with, where it has one.
+    /// The oracle it decides with, if any.
     fn oracle(&self) -> Option<&dyn Oracle> {
         match self.plan()? {
             Plan::Greedy { oracle, .. } => Some(oracle),
@@ -95,7 +95,7 @@ pub trait Policy: Debug + Send + Sync {
         }
     }
 
-    /// What the policy does throughout an episode, seen from its start; `None` for policies that change on the way.
+    /// The policy's rule for the whole episode; `None` if it changes within an episode.
     fn plan(&self) -> Option<Plan<'_>> {
         None
     }
@@ -106,21 +106,21 @@ pub trait Policy: Debug + Send + Sync {
 pub enum Plan<'a> {
     /// Maximises with these bounds and this table.
     Greedy {
-        /// Bounds of rho.
+        /// Bounds on rho.
         oracle: &'a dyn Oracle,
         /// Value to go.
         u_hat: &'a ValueTable,
     },
-    /// Plays one action where it is feasible.
+    /// Plays one action if it is feasible.
     Fixed(usize),
-    /// Uniform over the feasible actions, the null action included.
+    /// Uniform over the feasible actions, including the null action.
     Uniform,
-    /// Follows the fluid relaxation, solved anew at every step.
+    /// Follows the fluid relaxation, solved again at every step.
     Fluid(&'a FluidPlan),
 }
 
 impl Plan<'_> {
-    /// Whether the plan's bounds depend on the step beyond the context.
+    /// Whether the plan's bounds depend on the step as well as the context.
     pub fn depends_on_step(&self) -> bool {
         matches!(self, Self::Greedy { oracle, .. } if oracle.facts().by_step)
     }

@@ -1,4 +1,4 @@
-//! Which episodes are reserved for learning the context laws: J = {1 + (M + i) n_alpha : i >= 0} (Sections 3.1, 3.4).
+//! The episodes reserved for learning the context laws: J = {1 + (M + i) n_alpha : i >= 0} (Sections 3.1, 3.4).
 
 use crate::error::Invalid;
 
@@ -12,10 +12,10 @@ pub struct ReservedEpisodes {
 impl ReservedEpisodes {
     /// n_alpha is the smallest whole number in [1/alpha, 2/alpha - 1).
     ///
-    /// The paper states this interval with unlabeled data, and [1/alpha - 1, 2/alpha - 1) without; the latter admits
-    /// n_alpha = 1, which would reserve every episode and learn nothing, so the former is used throughout.
+    /// The paper uses this interval with unlabeled data, and [1/alpha - 1, 2/alpha - 1) without. The latter admits
+    /// n_alpha = 1, which would reserve every episode and learn nothing, so the former is always used here.
     pub fn new(alpha: f64, initial_rows: usize, field: &str) -> Result<Self, Invalid> {
-        // Room for the rounding of 1/alpha in alpha = 1/3 and the like.
+        // Allows for rounding of 1/alpha, as with alpha = 1/3.
         let slack = 1e-9;
         let n = (1.0 / alpha - slack).ceil();
         if alpha.is_finite() && alpha > 0.0 && alpha < 1.0 && n < 2.0 / alpha - 1.0 - slack {
@@ -27,11 +27,11 @@ impl ReservedEpisodes {
         Err(Invalid::new(
             field,
             alpha,
-            "a share between 0 and 1 that leaves every n-th episode to contexts, n a whole number in [1/alpha, 2/alpha - 1), such as 0.5 or 0.1",
+            "a number between 0 and 1 with a whole number n in [1/alpha, 2/alpha - 1), to reserve every n-th episode for contexts, such as 0.5 or 0.1",
         ))
     }
 
-    /// n_alpha: reserved episodes are this far apart.
+    /// n_alpha, the distance between reserved episodes.
     pub fn n_alpha(&self) -> usize {
         self.n_alpha
     }
@@ -41,7 +41,7 @@ impl ReservedEpisodes {
         (t - 1).is_multiple_of(self.n_alpha) && (t - 1) / self.n_alpha >= self.initial_rows
     }
 
-    /// The same spacing with another number of initial rows.
+    /// The same spacing with a different number of initial rows.
     pub fn with_initial_rows(self, initial_rows: usize) -> Self {
         Self {
             initial_rows,
@@ -49,7 +49,7 @@ impl ReservedEpisodes {
         }
     }
 
-    /// How many contexts rows are in hand after `episodes` episodes.
+    /// Number of context rows after `episodes` episodes.
     pub fn rows_after(&self, episodes: usize) -> usize {
         let all = episodes.div_ceil(self.n_alpha);
         self.initial_rows + all.saturating_sub(self.initial_rows)

@@ -1,5 +1,5 @@
-//! Policies at rest, between two episodes: data, contexts, what oracles carry beyond them, random streams, and the plan in
-//! force. The same bits come back.
+//! Saved policies, between two episodes: data, contexts, oracle state, random streams and the current plan. Restoring is
+//! exact to the bit.
 
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use crate::error::Invalid;
 use crate::oracle::{LabeledData, Oracle};
 use crate::task::{EpisodeContexts, Task};
 
-/// What [`super::Policy::save`] keeps of the policies of this program.
+/// The saved state of a built-in policy ([`super::Policy::save`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SavedPolicy {
-    /// Nothing: the policy is what it was made as.
+    /// No state: the policy never changes.
     Unchanged,
-    /// A place in its random stream.
+    /// A position in its random stream.
     Stream(u64),
     /// Algorithm 1.
     Learner(SavedLearner),
-    /// The myopic learner: the episode, and its fit.
+    /// The myopic learner: its episode and fit.
     Myopic(usize, SavedOracle),
     /// SquareCBwK.
     SquareCbwk {
-        /// Place in its random stream.
+        /// Position in its random stream.
         stream: u64,
         /// The first dual weight.
         w: f64,
@@ -32,7 +32,7 @@ pub enum SavedPolicy {
     },
     /// Logistic-UCB1.
     LogisticUcb1 {
-        /// Place in its random stream.
+        /// Position in its random stream.
         stream: u64,
         /// All arrivals so far.
         contexts: EpisodeContexts,
@@ -42,14 +42,14 @@ pub enum SavedPolicy {
 }
 
 impl SavedPolicy {
-    /// The error of a state that a policy cannot take up.
-    pub(super) fn refused() -> Invalid {
+    /// The error for a state that does not belong to the policy.
+    pub(super) fn mismatch() -> Invalid {
         let accepted = "a state saved by the same policy";
-        Invalid::new("state", "another policy's", accepted)
+        Invalid::new("state", "the state of another policy", accepted)
     }
 }
 
-/// Labeled data, and the fit of an oracle to the first so many of them.
+/// Labeled data, and an oracle's fit to the first `fitted` of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedOracle {
     data: LabeledData,
@@ -58,7 +58,7 @@ pub struct SavedOracle {
 }
 
 impl SavedOracle {
-    /// As they are.
+    /// The state of data and oracle.
     pub(super) fn of(data: &LabeledData, fitted: Option<usize>, oracle: &dyn Oracle) -> Self {
         Self {
             data: data.clone(),
@@ -67,7 +67,7 @@ impl SavedOracle {
         }
     }
 
-    /// Fits an oracle without data as it was; returns the data and how many of them were fitted.
+    /// Restores the fit of an unfitted oracle; returns the data and the number of fitted observations.
     pub(super) fn restore(
         self,
         task: &Task,
@@ -77,7 +77,7 @@ impl SavedOracle {
         self.data.check(task)?;
         if let Some(fitted) = self.fitted {
             if fitted > self.data.len() {
-                return Err(SavedPolicy::refused());
+                return Err(SavedPolicy::mismatch());
             }
             oracle.restore(&self.data.first(fitted), delta, &self.oracle)?;
         }
@@ -85,12 +85,12 @@ impl SavedOracle {
     }
 }
 
-/// How far a random stream has come, in words of 32 bits.
-pub(super) fn place(stream: &ChaCha8Rng) -> u64 {
+/// Position of a random stream, in words of 32 bits.
+pub(super) fn position(stream: &ChaCha8Rng) -> u64 {
     stream.get_word_pos() as u64
 }
 
-/// What [`MimicOptDp::save`] keeps. The same bits come back.
+/// The saved state of [`MimicOptDp`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedLearner {
     episode: usize,
@@ -100,19 +100,19 @@ pub struct SavedLearner {
     u_hat: Vec<f64>,
 }
 
-/// A fit, as it can be made again from the same data to the bit.
+/// A fit that can be repeated to the bit from the same data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LastFit {
-    /// Observations that it was made from; those that came later do not matter.
+    /// Number of observations it used; later ones do not matter.
     pub observations: usize,
-    /// The episode that it was made for; 0 where there was none.
+    /// The episode it was made for; 0 without a fit.
     pub episode: usize,
-    /// What the oracle carries from fit to fit.
+    /// What the oracle carries from one fit to the next.
     pub oracle: Vec<f64>,
 }
 
 impl MimicOptDp {
-    /// All that a restart needs.
+    /// The state, for a restart.
     pub fn save(&self) -> SavedLearner {
         let dimension = self.task.dimension();
         let row = |entries: Vec<crate::dp::RowEntry>| {
@@ -136,7 +136,7 @@ impl MimicOptDp {
         }
     }
 
-    /// The fit in force.
+    /// The current fit.
     pub fn last_fit(&self) -> LastFit {
         LastFit {
             observations: self.fitted,
@@ -145,7 +145,7 @@ impl MimicOptDp {
         }
     }
 
-    /// Takes up what was saved, without its fit where another follows; the learner must be as new.
+    /// Restores a state into a new learner. Without `with_fit` another fit must follow.
     pub fn restore(&mut self, saved: SavedLearner, with_fit: bool) -> Result<(), Invalid> {
         let task = self.task.clone();
         saved
@@ -155,7 +155,7 @@ impl MimicOptDp {
         saved.data.check(&task)?;
         let (horizon, budget_max) = (task.horizon(), task.budget_max());
         self.u_hat = ValueTable::from_values(horizon, budget_max, saved.u_hat)
-            .ok_or_else(|| wrong("a table of another size, or no numbers in it"))?;
+            .ok_or_else(|| wrong("a table of another size, or with non-finite values"))?;
         saved.rows.iter().for_each(|row| self.add_contexts(row));
         self.episode = saved.episode;
         self.d_t = saved.data;
@@ -168,16 +168,16 @@ impl MimicOptDp {
         }
     }
 
-    /// Notes that there was a fit which another one follows.
+    /// Records a fit without repeating it, because another follows.
     pub fn skip_fit(&mut self, fit: &LastFit) {
         self.fitted = fit.observations;
         self.fitted_for = fit.episode;
     }
 
-    /// Makes an earlier fit again; the oracle must not have been fitted yet.
+    /// Repeats an earlier fit; the oracle must not have been fitted yet.
     pub fn fit_again(&mut self, fit: &LastFit) -> Result<(), Invalid> {
         if fit.observations > self.d_t.len() {
-            return Err(wrong("more data fitted than there are"));
+            return Err(wrong("a fit to more data than it has"));
         }
         let delta = self.delta_of(fit.episode);
         let data = self.d_t.first(fit.observations);

@@ -1,18 +1,18 @@
-//! Policies that need no plan of their own: clairvoyant, myopic, random and fixed.
+//! Policies that do not plan: clairvoyant, myopic, random and fixed.
 
 use std::sync::Arc;
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::saved::place;
+use super::saved::position;
 use super::{Decider, Plan, Policy, SavedOracle, SavedPolicy};
 use crate::dp::ValueTable;
 use crate::error::Invalid;
 use crate::oracle::{Known, LabeledData, Oracle, Truth};
 use crate::task::{Context, EpisodeContexts, Task};
 
-/// Knows rho and the context laws: plays the optimal policy.
+/// Knows rho and the context laws, and plays the optimal policy.
 #[derive(Debug)]
 pub struct Clairvoyant {
     task: Arc<Task>,
@@ -22,7 +22,7 @@ pub struct Clairvoyant {
 }
 
 impl Clairvoyant {
-    /// `optimum` is the value table of the true law (or its estimate, for continuous laws).
+    /// `optimum` is the value table of the true law, or an estimate for continuous laws.
     pub fn new(task: Arc<Task>, truth: Arc<dyn Truth>, optimum: Arc<ValueTable>) -> Self {
         Self {
             oracle: Known::fitted(truth),
@@ -46,7 +46,7 @@ impl Policy for Clairvoyant {
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
         match saved {
             SavedPolicy::Unchanged => Ok(()),
-            _ => Err(SavedPolicy::refused()),
+            _ => Err(SavedPolicy::mismatch()),
         }
     }
 
@@ -58,7 +58,7 @@ impl Policy for Clairvoyant {
     }
 }
 
-/// Maximises ucb * r and never looks ahead. Learns from every episode, at the same delta_t as the learner.
+/// Maximises ucb * r without looking ahead. Learns from every episode, with delta_t = delta / t^2.
 #[derive(Debug)]
 pub struct Myopic {
     task: Arc<Task>,
@@ -117,7 +117,7 @@ impl Policy for Myopic {
 
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
         let SavedPolicy::Myopic(episode, fit) = saved else {
-            return Err(SavedPolicy::refused());
+            return Err(SavedPolicy::mismatch());
         };
         self.episode = episode;
         let delta = self.delta / ((episode + 1) as f64).powi(2);
@@ -133,7 +133,7 @@ impl Policy for Myopic {
     }
 }
 
-/// Picks uniformly among the feasible actions, the null action included.
+/// Picks uniformly among the feasible actions, including the null action.
 #[derive(Debug)]
 pub struct Random {
     task: Arc<Task>,
@@ -163,12 +163,12 @@ impl Policy for Random {
     }
 
     fn save(&self) -> Option<SavedPolicy> {
-        Some(SavedPolicy::Stream(place(&self.rng)))
+        Some(SavedPolicy::Stream(position(&self.rng)))
     }
 
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
         let SavedPolicy::Stream(stream) = saved else {
-            return Err(SavedPolicy::refused());
+            return Err(SavedPolicy::mismatch());
         };
         self.rng.set_word_pos(stream.into());
         Ok(())
@@ -179,7 +179,7 @@ impl Policy for Random {
     }
 }
 
-/// Plays one action where it is feasible, the null action elsewhere.
+/// Plays one action if it is feasible, else the null action.
 #[derive(Debug)]
 pub struct Fixed {
     task: Arc<Task>,
@@ -209,7 +209,7 @@ impl Policy for Fixed {
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
         match saved {
             SavedPolicy::Unchanged => Ok(()),
-            _ => Err(SavedPolicy::refused()),
+            _ => Err(SavedPolicy::mismatch()),
         }
     }
 

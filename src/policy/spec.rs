@@ -1,4 +1,4 @@
-//! Policies as a study file names them, checked once.
+//! Policies as a study file names them; each is checked once.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::error::{Invalid, shown};
 use crate::oracle::{OracleConfig, OracleSpec};
 use crate::task::{ContextRows, Task};
 
-/// A policy and its parameters, not yet checked.
+/// A policy with unchecked parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PolicySpec {
     /// Algorithm 1.
@@ -23,14 +23,14 @@ pub enum PolicySpec {
     },
     /// Regression, a price for the budget, inverse gap weighting.
     SquareCbwk {
-        /// Its own settings.
+        /// Its settings.
         settings: SquareSettings,
         /// Oracle whose point estimates are used.
         oracle: OracleSpec,
     },
     /// Optimistic linear program at every step.
     LogisticUcb1 {
-        /// b_T, units of the budget that are set aside.
+        /// b_T, units of the budget to set aside.
         budget_correction: f64,
         /// Confidence-bound oracle.
         oracle: OracleSpec,
@@ -39,15 +39,15 @@ pub enum PolicySpec {
     Clairvoyant,
     /// The fluid relaxation with true rho and law.
     Fluid {
-        /// Whether it is solved anew at every step.
+        /// Whether it is solved again at every step.
         resolve: bool,
     },
-    /// ucb * r only.
+    /// Maximises ucb * r without looking ahead.
     Myopic {
         /// Confidence-bound oracle.
         oracle: OracleSpec,
     },
-    /// Uniform over feasible actions.
+    /// Uniform over the feasible actions.
     Random,
     /// One action, by its value (price, wage or bid).
     FixedValue {
@@ -64,13 +64,13 @@ pub enum PolicySpec {
 /// The unlabeled rows s_1 (Section 3.4).
 #[derive(Debug, Clone, PartialEq)]
 pub enum InitialRows {
-    /// Drawn from the law, anew in each replication.
+    /// Drawn from the law, separately in each replication.
     Drawn(usize),
-    /// Given; the same in all replications.
+    /// Given, and the same in all replications.
     Given(Arc<ContextRows>),
 }
 
-/// A checked policy, ready to be built.
+/// A checked policy, ready to build.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyConfig(pub(super) Checked);
 
@@ -104,7 +104,7 @@ pub(super) enum Checked {
 }
 
 impl PolicySpec {
-    /// Checks the parameters; `field` is the policy's place in the study.
+    /// Checks the parameters. Errors name `field`, such as `policies[1]`.
     pub fn check(&self, field: &str, task: &Task) -> Result<PolicyConfig, Invalid> {
         Ok(PolicyConfig(match self {
             Self::Learner {

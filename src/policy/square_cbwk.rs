@@ -5,33 +5,33 @@
 //! scaled    r_est = r rho_est / r_max,  c_est = cost rho_est / cost_max,  rate = B_t / (cost_max H);  null: both 0
 //! price     lambda = Z w,  Z = H cost_max / B_t,  dual weights (w, 1 - w) from (1/2, 1/2)
 //! score     r_est - lambda (c_est - rate)
-//! play      p_a = 1 / (k + gamma gap_a) for all but the best of the k feasible actions, which takes the rest
-//! then      w multiplies exp(-eta (rate - cost paid / cost_max)), and the dual is normalised
+//! play      p_a = 1 / (k + gamma gap_a) for all but the best of the k feasible actions, which gets the rest
+//! update    w is multiplied by exp(-eta (rate - cost paid / cost_max)), and the dual is normalised
 //! eta       2 ln 2 / sqrt(H)          gamma   2 sqrt(k H / ln H)
 //! ```
 //!
-//! rho_est is the oracle's point estimate, refitted with every observation. Steps at which nobody arrives pay nothing and
-//! move the dual as well. ln H is taken at H = 2 where H is 1.
+//! rho_est is the oracle's point estimate, refitted after every observation. A step without an arrival pays nothing and
+//! updates the dual too. If H = 1, ln 2 replaces ln H.
 
 use std::sync::Arc;
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::saved::place;
+use super::saved::position;
 use super::{Policy, SavedOracle, SavedPolicy};
 use crate::error::Invalid;
 use crate::oracle::{LabeledData, Oracle};
 use crate::task::{Context, EpisodeContexts, Task};
 
-/// Settings of SquareCBwK; those that are set are positive.
+/// Settings of SquareCBwK; `Some` values are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SquareSettings {
-    /// Overrides eta, the rate of the dual.
+    /// Overrides eta, the learning rate of the dual.
     pub eta: Option<f64>,
     /// Overrides gamma, which turns gaps into probabilities.
     pub gamma: Option<f64>,
-    /// Whether the dual starts anew in every episode.
+    /// Whether the dual is reset in every episode.
     pub reset_dual: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct SquareCbwk {
     /// The first dual weight.
     w: f64,
     b_t: u32,
-    /// The step whose outcome the dual has not seen yet, 0-based.
+    /// The next step (0-based) for the dual to observe.
     step: usize,
     estimates: Vec<f64>,
     feasible: Vec<usize>,
@@ -57,7 +57,7 @@ pub struct SquareCbwk {
 }
 
 impl SquareCbwk {
-    /// Without data. `delta` is what the oracle is fitted at; point estimates do not depend on it.
+    /// A policy without data. The oracle is fitted at `delta`; point estimates do not depend on it.
     pub fn new(
         task: Arc<Task>,
         oracle: Box<dyn Oracle>,
@@ -96,12 +96,12 @@ impl SquareCbwk {
         f64::from(self.b_t) / (self.cost_max() * self.horizon())
     }
 
-    /// The weights (w, 1 - w) of the budget and of nothing.
+    /// The dual weights (w, 1 - w); w is the budget's.
     pub fn dual(&self) -> (f64, f64) {
         (self.w, 1.0 - self.w)
     }
 
-    /// Feasible actions and the probability of each, as of the last choice.
+    /// The feasible actions of the last choice, and their probabilities.
     pub fn last_choice(&self) -> (&[usize], &[f64]) {
         (&self.feasible, &self.probabilities)
     }
@@ -111,14 +111,14 @@ impl SquareCbwk {
         self.settings.gamma.unwrap_or(theory)
     }
 
-    /// Steps before `step` that the dual has not seen brought nobody, and so cost nothing.
+    /// Updates the dual for steps before `step` without an arrival: they cost nothing.
     fn catch_up(&mut self, step: usize) {
         while self.step < step {
             self.pay(0.0);
         }
     }
 
-    /// Moves the dual by the scaled cost of one step.
+    /// Updates the dual with the scaled cost of one step.
     fn pay(&mut self, cost: f64) {
         let theory = 2.0 * 2f64.ln() / self.horizon().sqrt();
         let eta = self.settings.eta.unwrap_or(theory);
@@ -194,7 +194,7 @@ impl Policy for SquareCbwk {
 
     fn save(&self) -> Option<SavedPolicy> {
         Some(SavedPolicy::SquareCbwk {
-            stream: place(&self.rng),
+            stream: position(&self.rng),
             w: self.w,
             fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref()),
         })
@@ -202,7 +202,7 @@ impl Policy for SquareCbwk {
 
     fn restore(&mut self, saved: SavedPolicy) -> Result<(), Invalid> {
         let SavedPolicy::SquareCbwk { stream, w, fit } = saved else {
-            return Err(SavedPolicy::refused());
+            return Err(SavedPolicy::mismatch());
         };
         self.rng.set_word_pos(stream.into());
         self.w = w;
@@ -211,7 +211,7 @@ impl Policy for SquareCbwk {
     }
 }
 
-/// p_a = 1 / (k + gamma gap_a), and the rest for the best (the first of equals).
+/// p_a = 1 / (k + gamma gap_a), and the rest for the best action (the first one in a tie).
 pub fn inverse_gap_weighting(scores: &[f64], gamma: f64, probabilities: &mut Vec<f64>) {
     let k = scores.len() as f64;
     let mut best = 0;
@@ -230,7 +230,7 @@ pub fn inverse_gap_weighting(scores: &[f64], gamma: f64, probabilities: &mut Vec
     probabilities[best] = 1.0 - probabilities.iter().sum::<f64>();
 }
 
-/// The place where a uniform draw falls.
+/// The index that a uniform draw selects.
 fn draw(probabilities: &[f64], uniform: f64) -> usize {
     let mut sum = 0.0;
     let within = |p: &f64| {

@@ -1,31 +1,31 @@
-//! Labeled rows from before the start, such as a log of real episodes: they teach an oracle and the context laws at once.
-//! Optimism needs no independence of the two; the rest of the proof does, so this is a practical variant.
+//! Labeled rows from before the start, such as a log of real episodes. The oracle and the context laws both learn from them.
+//! This is a practical variant: optimism does not need the two to be independent, but the rest of the proof does.
 
 use crate::error::Invalid;
 use crate::oracle::LabeledData;
 use crate::task::{EpisodeContexts, Task};
 
-/// Labeled rows as they were read, not yet checked for a task.
+/// Labeled rows as read, not yet checked for a task.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InitialLog {
     /// The episodes.
     pub episodes: Vec<Vec<InitialArrival>>,
 }
 
-/// Somebody who came before the start.
+/// An arrival before the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InitialArrival {
     /// Step within the episode, 0-based.
     pub step: usize,
     /// Features theta.
     pub features: Vec<f64>,
-    /// The action offered; 0 is none.
+    /// The action; 0 is the null action.
     pub action: usize,
-    /// Whether it was accepted.
+    /// Whether the offer was accepted.
     pub accepted: bool,
 }
 
-/// Labeled rows of a task.
+/// Labeled rows, checked for a task.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WarmStart {
     /// The contexts of every episode.
@@ -35,7 +35,7 @@ pub struct WarmStart {
 }
 
 impl InitialLog {
-    /// Checks the rows for a task; `field` is their place in the study.
+    /// Checks the rows for a task. Errors name `field`.
     pub fn check(&self, field: &str, task: &Task) -> Result<WarmStart, Invalid> {
         let named = |error: Invalid| Invalid {
             field: field.into(),

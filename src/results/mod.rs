@@ -21,7 +21,7 @@ mod study_toml;
 mod sweep_json;
 mod trace;
 
-pub use crate::experiment::{Offer, OfferMap};
+pub use crate::experiment::{MeanOffer, OfferMap};
 pub use episodes::{EpisodesFormat, episode_rows, open_episodes};
 use file::PartialFile;
 pub use file::write_whole;

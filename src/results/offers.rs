@@ -2,7 +2,7 @@
 
 use super::records::ActionRow;
 use super::rows::Unaccepted;
-use crate::experiment::{Offer, OfferMap};
+use crate::experiment::{MeanOffer, OfferMap};
 
 /// Adds the next line: the lines of a policy are a whole rectangle of steps and budgets.
 pub(super) fn push_row(map: &mut OfferMap, row: &ActionRow) -> Result<(), Unaccepted> {
@@ -27,9 +27,9 @@ pub(super) fn push_row(map: &mut OfferMap, row: &ActionRow) -> Result<(), Unacce
         });
     }
     let learnt = (row.mean_action, row.offer_share);
-    map.learnt.push(Offer::from(learnt));
+    map.learnt.push(MeanOffer::from(learnt));
     let optimal = (row.optimal_mean_action, row.optimal_offer_share);
-    map.optimal.push(Offer::from(optimal));
+    map.optimal.push(MeanOffer::from(optimal));
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::config::StudyFile;
 use crate::dp::Backend;
 use crate::error::InputError;
 use crate::experiment::{
-    Prepared, Record, Shard, Sink, SinkError, Todo, WaveState, Work, Yardstick,
+    Prepared, Record, RunList, Shard, Sink, SinkError, WaveState, Work, Yardstick,
 };
 use crate::files::sha256_of_file;
 use crate::results::{Origin, RecordLog, RecordWriter, Results, ResultsFolder, Run};
@@ -88,13 +88,13 @@ pub fn run_in_folder(
         return Ok(Some(results));
     }
     let log = RecordLog::read(path)?;
-    let mut todo = Todo::share(study, options.shard);
+    let mut todo = RunList::share(study, options.shard);
     let (writer, origin, before) = match &log {
         Some(log) => {
             refuse_other_origin(&log.path, &origin, &log.origin)?;
             refuse_foreign(study, log)?;
             todo.replications = missing(study, log);
-            todo.under_way = read_wave(path, &log.origin).filter(|state| {
+            todo.unfinished = read_wave(path, &log.origin).filter(|state| {
                 let pending = todo.replications.get(state.policy);
                 pending.is_some_and(|all| state.replications.iter().all(|r| all.contains(r)))
             });
@@ -178,12 +178,12 @@ fn remove_checkpoints(folder: &ResultsFolder) -> Result<(), RunsError> {
 }
 
 /// Where a run resumes.
-fn resume_note(log: &RecordLog, todo: &Todo, file: &StudyFile) -> String {
+fn resume_note(log: &RecordLog, todo: &RunList, file: &StudyFile) -> String {
     let study = &file.study;
     let pending: usize = todo.replications.iter().map(Vec::len).sum();
     let (finished, all) = (log.count(), log.count() + pending);
     let mut text = format!("resuming with {finished} of {all} replications finished");
-    if let Some(state) = &todo.under_way {
+    if let Some(state) = &todo.unfinished {
         let policy = &study.policies[state.policy].name;
         let (count, episodes) = (state.replications.len(), study.episodes);
         let t = state.episodes;

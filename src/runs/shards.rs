@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::InputError;
-use crate::experiment::{Shard, Study, Todo};
+use crate::experiment::{RunList, Shard, Study};
 use crate::results::{RecordLog, SweepIndex, SweptPoint};
 
 /// The shards in a folder, in order.
@@ -25,7 +25,7 @@ pub(super) fn shard_folders(folder: &Path) -> Result<Vec<(Shard, PathBuf)>, Inpu
 
 /// The replications of its share that a file of records lacks, by policy.
 pub(super) fn missing(study: &Study, log: &RecordLog) -> Vec<Vec<usize>> {
-    let mut todo = Todo::share(study, log.origin.shard).replications;
+    let mut todo = RunList::share(study, log.origin.shard).replications;
     for (policy, pending) in study.policies.iter().zip(&mut todo) {
         let finished: std::collections::HashSet<usize> = log.finished(&policy.name).collect();
         pending.retain(|replication| !finished.contains(replication));

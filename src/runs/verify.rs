@@ -9,7 +9,7 @@ use super::{RunsError, read_study};
 use crate::config::StudyFile;
 use crate::dp::Backend;
 use crate::error::InputError;
-use crate::experiment::{EpisodeOutcome, Prepared, Record, RegretTally, Todo};
+use crate::experiment::{EpisodeOutcome, Prepared, Record, RegretTally, RunList};
 use crate::files::{sha256, sha256_of_file};
 use crate::report::{overview, png};
 use crate::results::open_episodes;
@@ -237,9 +237,9 @@ fn run_again(
         true => vec![replication],
         false => Vec::new(),
     };
-    let todo = Todo {
+    let todo = RunList {
         replications: study.policies.iter().map(|p| of(&p.name)).collect(),
-        under_way: None,
+        unfinished: None,
     };
     let mut records: Vec<Record> = Vec::new();
     prepared.run(todo, backend, &mut records)?;

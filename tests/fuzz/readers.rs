@@ -8,7 +8,7 @@ use std::process::Command;
 use cbwk_gpu::config::{Document, Instance, Study, StudyFile};
 use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::error::InputError;
-use cbwk_gpu::experiment::{Prepared, Sink, SinkError, Todo, WaveState};
+use cbwk_gpu::experiment::{Prepared, RunList, Sink, SinkError, WaveState};
 use cbwk_gpu::files::sha256;
 use cbwk_gpu::history::{BudgetSource, ImportSpec, OfferKind, StepSource};
 use cbwk_gpu::results::{
@@ -177,9 +177,9 @@ impl Sink for FirstWave {
 pub fn read_wave_file(study: &Study, input: &[u8]) -> Result<(), InputError> {
     let state: WaveState = serde_json::from_slice(input).map_err(refused)?;
     let prepared = Prepared::new(study).map_err(refused)?;
-    let todo = Todo {
+    let todo = RunList {
         replications: vec![Vec::new(); study.policies.len()],
-        under_way: Some(state),
+        unfinished: Some(state),
     };
     prepared.run(todo, &mut Dense, &mut ()).map_err(refused)
 }
@@ -189,7 +189,7 @@ pub fn waves(study: &Study) -> Vec<Vec<u8>> {
     let prepared = Prepared::new(study).unwrap();
     let states = (0..study.policies.len()).filter_map(|number| {
         let mut first = FirstWave::default();
-        let todo = Todo::of_policy(study, number);
+        let todo = RunList::of_policy(study, number);
         prepared.run(todo, &mut Dense, &mut first).unwrap();
         first.0
     });

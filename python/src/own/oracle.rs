@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cbwk_gpu::oracle::{BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
-use cbwk_gpu::policy::{LearnerConfig, MakePolicy, Policy, Setting, Start, WholeWave};
+use cbwk_gpu::policy::{LearnerConfig, MakePolicy, Policy, PolicySetting, Start, WholeWave};
 use cbwk_gpu::task::{Context, EpisodeContexts, Task};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -255,7 +255,7 @@ fn without_oracle(task: &Task, mistake: &Mistake) -> PyResult<OracleCell> {
 }
 
 impl MakePolicy for Maker {
-    fn make(&self, setting: &Setting, start: Start) -> Box<dyn Policy> {
+    fn make(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
         let task = &setting.task;
         let cell = self.cell(task).or_else(|error| {
             self.mistake.put(error);

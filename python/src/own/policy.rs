@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use cbwk_gpu::policy::{MakePolicy, Policy, Setting, Start, WholeWave};
+use cbwk_gpu::policy::{MakePolicy, Policy, PolicySetting, Start, WholeWave};
 use cbwk_gpu::task::{Context, EpisodeContexts, Task};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -146,7 +146,7 @@ impl Maker {
 }
 
 impl MakePolicy for Maker {
-    fn make(&self, setting: &Setting, mut start: Start) -> Box<dyn Policy> {
+    fn make(&self, setting: &PolicySetting, mut start: Start) -> Box<dyn Policy> {
         let slot: Arc<Mutex<Slot>> = Arc::default();
         open(&self.made).push((Arc::clone(&slot), start.choices.next_u64()));
         Box::new(OwnPolicy {

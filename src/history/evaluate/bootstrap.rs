@@ -1,8 +1,8 @@
 //! Cross-fitted comparison, and its bootstrap over episodes.
 //!
-//! A plan judged in the world it was made from flatters itself. So episodes are split in halves; the plan is made in a world
-//! fitted on one half and judged, with what it is compared to, in a world fitted on the other; then the halves swap. The
-//! bootstrap draws episodes with replacement and does all of it again. Copies of an episode stay in the same half.
+//! A plan looks too good in the world it was made from. So episodes are split into halves: the plan is made in a world fitted
+//! to one half, and both policies are evaluated in a world fitted to the other half. Then the halves swap. The bootstrap draws
+//! episodes with replacement and repeats all of this. Copies of an episode stay in the same half.
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -11,23 +11,23 @@ use rayon::prelude::*;
 
 use super::worlds::{LogWorld, Play, Worlds};
 
-/// What is compared.
+/// A policy to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
-    /// The plan of the other half.
+    /// The plan made from the other half.
     Plan,
-    /// One action, by its number among the planned ones.
+    /// One action, by its number among the planned actions.
     Fixed(usize),
-    /// What the log itself earned.
+    /// The log's own rewards.
     Logged,
 }
 
-/// Mean rewards per episode of the two that are compared.
+/// Mean rewards per episode of two compared policies.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pair {
-    /// Of the policy.
+    /// The policy's.
     pub policy: f64,
-    /// Of what it is compared with.
+    /// The other's.
     pub against: f64,
 }
 
@@ -38,14 +38,14 @@ impl Pair {
     }
 }
 
-/// How often to split and to draw.
+/// Number of splits and bootstrap draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resampling {
-    /// Splits into halves, over which every estimate is averaged.
+    /// Splits into halves; every estimate is averaged over them.
     pub splits: usize,
-    /// Draws of the bootstrap.
+    /// Bootstrap draws.
     pub draws: usize,
-    /// Seed of all of it.
+    /// Random seed.
     pub seed: u64,
 }
 
@@ -59,7 +59,7 @@ impl Default for Resampling {
     }
 }
 
-/// The estimate from the log as it is, and that of every draw.
+/// The estimate from the original log, and one from every draw.
 pub fn estimate(
     worlds: &Worlds,
     compared: (Compared, Compared),
@@ -87,7 +87,7 @@ pub fn estimate(
     (point, all)
 }
 
-/// The stream of a draw; number 0 is the log as it is.
+/// The random stream of a draw; draw 0 is the original log.
 fn stream(seed: u64, draw: usize) -> ChaCha8Rng {
     let mut key = [0; 32];
     let words = [seed, draw as u64, u64::from_le_bytes(*b"episodes"), 0];

@@ -1,38 +1,39 @@
-//! A check beside the model: doubly robust acceptance by action, the mean over offers of
-//! rho(x, a) + 1{a offered} / e(a|x) (y - rho(x, a)), with rho held out and e the probability with which it was offered.
+//! A check of the model: doubly robust acceptance by action, the mean over offers of
+//! rho(x, a) + 1{a offered} / e(a|x) (y - rho(x, a)). rho is fitted on other folds, and e(a|x) is the probability that a was
+//! offered.
 
 use super::propensity;
 use crate::history::fit::{EXACT, Fitted, Fitter, Folds, Model};
 
-/// Fewer offers than this, counted by what their weights are worth, support nothing.
+/// Minimum effective number of offers.
 pub const LEAST_SAMPLE: f64 = 30.0;
 
-/// What the data say of an action without the model's word alone.
+/// The model's acceptance of an action, compared with the data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ActionCheck {
     /// Mean acceptance by the model.
     pub model: f64,
     /// Doubly robust mean acceptance.
     pub robust: f64,
-    /// Standard error of the difference of the two, over episodes.
+    /// Standard error of their difference, over episodes.
     pub standard_error: f64,
     /// Effective number of offers.
     pub sample: f64,
 }
 
-/// A difference that nobody would see; where every offer was accepted, its standard error is 0.
-const TOO_LITTLE: f64 = 0.001;
+/// Smaller differences do not matter. Needed because the standard error is 0 if every offer was accepted.
+const MIN_DIFFERENCE: f64 = 0.001;
 
 impl ActionCheck {
-    /// Why the data do not support what the model says of the action, where they do not.
+    /// Why the data do not support the model for this action; `None` if they do.
     pub fn objection(&self) -> Option<String> {
         if self.sample < LEAST_SAMPLE {
-            return Some(format!("only {:.0} offers count", self.sample));
+            return Some(format!("only {:.0} effective offers", self.sample));
         }
         let difference = self.robust - self.model;
-        (difference.abs() > f64::max(2.0 * self.standard_error, TOO_LITTLE)).then(|| {
+        (difference.abs() > f64::max(2.0 * self.standard_error, MIN_DIFFERENCE)).then(|| {
             format!(
-                "the model says {:.1}%, the offers themselves {:.1}% (standard error {:.1}%)",
+                "the model says {:.1}%, the log's offers {:.1}% (standard error {:.1}%)",
                 100.0 * self.model,
                 100.0 * self.robust,
                 100.0 * self.standard_error
@@ -41,7 +42,7 @@ impl ActionCheck {
     }
 }
 
-/// The check of every action of the log.
+/// Checks every action of the log.
 pub fn check(fitted: &Fitted) -> Vec<ActionCheck> {
     let data = &fitted.data;
     let folds = Folds::new(fitted.log.episodes().len());
@@ -88,7 +89,7 @@ pub fn check(fitted: &Fitted) -> Vec<ActionCheck> {
     (1..=data.action_count()).map(of_action).collect()
 }
 
-/// The model fitted without each fold.
+/// For each fold, the model fitted without it.
 fn held_out_models(fitted: &Fitted, folds: &Folds) -> Vec<Model> {
     let fitter = Fitter::new(fitted.file.model.kind, &fitted.data);
     let lambda = fitted.file.model.lambda;

@@ -1,4 +1,4 @@
-//! What a plan would earn against today's policy, with an interval, and what the data do not support.
+//! Compares a plan's expected reward with another policy's, with an interval, and says what the data do not support.
 
 mod bootstrap;
 mod doubly_robust;
@@ -18,20 +18,20 @@ pub use doubly_robust::{ActionCheck, LEAST_SAMPLE, check};
 pub use propensity::multinomial;
 pub use worlds::{LogWorld, Play, Worlds};
 
-/// An action with at least this share of the offers matters for the answer.
-const MATTERS: f64 = 0.05;
+/// Actions with at least this share of the plan's offers must be supported by the data.
+const MIN_PLAN_SHARE: f64 = 0.05;
 
-/// A world that has lost this share of the log's arrivals earns too little to be held against the log itself.
+/// A world that loses at least this share of the log's arrivals earns too little to be compared with the log itself.
 const CROWDED_OUT: f64 = 0.01;
 
-/// A policy by its name.
+/// A policy, by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PolicyName {
-    /// The plan of `plan`.
+    /// The plan of the command `plan`.
     Plan,
     /// Always the same offer, by its value.
     Fixed(f64),
-    /// What the log itself shows.
+    /// The policy of the log.
     Logged,
 }
 
@@ -45,7 +45,7 @@ impl std::fmt::Display for PolicyName {
     }
 }
 
-/// A mean reward per episode with its 95% interval.
+/// A mean reward per episode, with its 95% interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reward {
     /// The policy.
@@ -58,12 +58,12 @@ pub struct Reward {
     pub upper: f64,
 }
 
-/// An action, and whether the data support what is said of it.
+/// An action, and whether the data support the model's acceptance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionSupport {
     /// Price, wage or bid.
     pub value: f64,
-    /// How often it was offered in the log.
+    /// Number of offers in the log.
     pub offers: u64,
     /// Its share of the plan's offers.
     pub plan_share: f64,
@@ -75,26 +75,26 @@ pub struct ActionSupport {
     pub standard_error: f64,
     /// Effective number of offers.
     pub effective_offers: f64,
-    /// Why it is not supported, where it is not.
+    /// Why it is not supported; `None` if it is.
     pub objection: Option<String>,
 }
 
-/// The answer.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
     /// Episodes of the log.
     pub episodes: u64,
     /// Arrivals of the log.
     pub arrivals: u64,
-    /// Splits, draws and seed.
+    /// Splits into halves.
     pub splits: u64,
-    /// Draws of the bootstrap.
+    /// Bootstrap draws.
     pub draws: u64,
-    /// Its seed.
+    /// Random seed.
     pub seed: u64,
     /// The policy.
     pub policy: Reward,
-    /// What it is compared with.
+    /// The policy it is compared with.
     pub against: Reward,
     /// Policy minus the other, paired.
     pub difference: Reward,
@@ -102,31 +102,30 @@ pub struct Evaluation {
     pub logged: f64,
     /// Its standard error.
     pub logged_error: f64,
-    /// What the plan expects of itself in the world it was made from: too much, on average.
+    /// Expected reward of the plan in the world it was made from; too high on average.
     pub own_expectation: f64,
     /// By action.
     pub actions: Vec<ActionSupport>,
-    /// Whether the data support the answer.
+    /// Whether the data support the result.
     pub supported: bool,
-    /// What to be careful with.
+    /// Warnings about the result.
     pub warnings: Vec<String>,
 }
 
-/// What is asked.
+/// Which policies to compare, and how.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Question {
     /// The policy.
     pub policy: PolicyName,
-    /// What it is compared with.
+    /// The policy it is compared with.
     pub against: PolicyName,
     /// Splits and draws.
     pub resampling: Resampling,
-    /// Whether to answer even where the data do not support it.
+    /// Whether to answer even if the data do not support it.
     pub unsupported: bool,
 }
 
-/// Compares two policies; `done` hears of every finished draw. The same question has the same answer, to the bit, on any
-/// number of threads.
+/// Compares two policies. Calls `done` after every draw. The result is the same to the bit on any number of threads.
 pub fn evaluate(
     task_file: &TaskFile,
     fitted: &Fitted,
@@ -137,7 +136,7 @@ pub fn evaluate(
     let task = Arc::new(task_file.check_with(&offers)?);
     let episodes = fitted.log.episodes().len();
     if episodes < 4 {
-        let accepted = "four or more, to split and draw from";
+        let accepted = "at least 4, to split and resample";
         return Err(Invalid::new(
             "log",
             format!("{episodes} episodes"),
@@ -160,26 +159,25 @@ pub fn evaluate(
         let share = format!("{:.0}% of the log's arrivals", 100.0 * lost);
         let asked = [question.policy, question.against];
         if asked.contains(&PolicyName::Logged) && !question.unsupported {
-            let found = format!(
-                "logged, with {share} that plans, which expect one per step, would not see"
-            );
-            let accepted = "fixed:<value>, or episodes cut into more steps";
+            let found =
+                format!("logged, but plans expect one arrival per step and would miss {share}");
+            let accepted = "fixed:<value>, or more steps per episode";
             return Err(Invalid::new("against", found, accepted));
         }
         supported = false;
         warnings.push(format!(
-            "{share} came second or later to their step, where plans expect one: rewards are too low; cut episodes into more steps"
+            "{share} are not the first in their step, but plans expect one per step: rewards are too low; use more steps per episode"
         ));
     }
     let (point, draws) = estimate(&worlds, compared, question.resampling, done);
     if let Some(kept) = worlds.thinned() {
         warnings.push(format!(
-            "worlds are made of {kept} of the log's contexts, evenly chosen"
+            "the evaluation uses only {kept} of the log's contexts, evenly spaced"
         ));
     }
     if episodes < 30 {
         warnings.push(format!(
-            "{episodes} episodes are few for a bootstrap: intervals may be too short"
+            "{episodes} episodes are few for a bootstrap: intervals may be too narrow"
         ));
     }
     let interval = |of: fn(&Pair) -> f64| percentile_interval(draws.iter().map(of));
@@ -261,10 +259,10 @@ fn support(
     planned.map(of_action).collect()
 }
 
-/// Whether the answer is supported, and what to say; refuses where there is nothing to stand on.
+/// Whether the data support the result, with warnings. An error if the log has too few of a policy's offers.
 fn verdict(actions: &[ActionSupport], question: &Question) -> Result<(bool, Vec<String>), Invalid> {
     let asked = |name: PolicyName, action: &ActionSupport| match name {
-        PolicyName::Plan => action.plan_share >= MATTERS,
+        PolicyName::Plan => action.plan_share >= MIN_PLAN_SHARE,
         PolicyName::Fixed(value) => (value - action.value).abs() <= 1e-9 * action.value.abs(),
         PolicyName::Logged => false,
     };
@@ -289,9 +287,9 @@ fn verdict(actions: &[ActionSupport], question: &Question) -> Result<(bool, Vec<
         };
         if lost >= 0.5 && !question.unsupported {
             let accepted =
-                "a policy whose offers the log has tried often enough, on customers of all kinds";
+                "a policy whose offers the log contains often enough, for all kinds of customers";
             let found = format!(
-                "{name}, most of whose offers the log cannot speak of (fewer than {LEAST_SAMPLE} count)"
+                "{name}, but the log has fewer than {LEAST_SAMPLE} effective offers of most of its actions"
             );
             return Err(Invalid::new(field, found, accepted));
         }

@@ -1,23 +1,23 @@
-//! With which probability an action was offered to whom: a multinomial regression on features and step, by minorisation
-//! (Böhning 1992): one factor of the columns' inner products serves all iterations.
+//! The probability of each offer given features and step: a multinomial regression, fitted by minorisation (Böhning 1992),
+//! which uses one Cholesky factor for all iterations.
 
 use nalgebra::{Cholesky, DMatrix};
 
 use crate::history::fit::OfferData;
 
-/// Iterations at the most; they stop once nothing moves.
-const STEPS: usize = 500;
+/// Maximum iterations; they stop at convergence.
+const MAX_ITERATIONS: usize = 500;
 
-/// Ridge penalty of all but the constants.
+/// Ridge penalty of all coefficients except the constants.
 const RIDGE: f64 = 1.0;
 
-/// Probabilities are kept above this, so that no single offer weighs like a thousand.
-const LEAST: f64 = 1e-3;
+/// Lower limit of probabilities, so no offer has a weight above 1000.
+const MIN_PROBABILITY: f64 = 1e-3;
 
-/// Offers the regression is fitted to at the most.
-const OFFERS: usize = 50_000;
+/// Maximum number of offers in the regression.
+const MAX_OFFERS: usize = 50_000;
 
-/// The probability of the action that was offered, for every offer.
+/// The probability of the offered action, for every offer.
 pub fn of_offers(data: &OfferData) -> Vec<f64> {
     let first = usize::from(data.has_constant);
     let width = data.dimension - first + 3;
@@ -29,7 +29,7 @@ pub fn of_offers(data: &OfferData) -> Vec<f64> {
         out.extend_from_slice(&data.theta(i)[first..]);
     };
     let k = data.action_count();
-    let stride = data.len().div_ceil(OFFERS).max(1);
+    let stride = data.len().div_ceil(MAX_OFFERS).max(1);
     let used: Vec<usize> = (0..data.len()).step_by(stride).collect();
     let mut rows = Vec::with_capacity(used.len() * width);
     let mut buffer = Vec::new();
@@ -44,12 +44,12 @@ pub fn of_offers(data: &OfferData) -> Vec<f64> {
         .map(|i| {
             row(i, &mut buffer);
             softmax(&beta, &buffer, &mut found);
-            found[data.actions[i] as usize - 1].max(LEAST)
+            found[data.actions[i] as usize - 1].max(MIN_PROBABILITY)
         })
         .collect()
 }
 
-/// Coefficients of each class, `width` of them together; the penalised maximum of the likelihood.
+/// The `width` coefficients of each class that maximise the penalised likelihood.
 pub fn multinomial(rows: &[f64], width: usize, labels: &[usize], classes: usize) -> Vec<f64> {
     let mut gram = DMatrix::<f64>::zeros(width, width);
     for x in rows.chunks_exact(width) {
@@ -67,7 +67,7 @@ pub fn multinomial(rows: &[f64], width: usize, labels: &[usize], classes: usize)
         return beta;
     };
     let mut p = vec![0.0; classes];
-    for _ in 0..STEPS {
+    for _ in 0..MAX_ITERATIONS {
         let mut gradient = DMatrix::<f64>::zeros(width, classes);
         for (x, &label) in rows.chunks_exact(width).zip(labels) {
             softmax(&beta, x, &mut p);

@@ -1,4 +1,4 @@
-//! Worlds of a log: acceptance and contexts of some of its episodes, each with a weight. What they share is prepared once.
+//! Worlds of a log: acceptance and contexts, fitted to a log's episodes with given weights. Shared parts are prepared once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,61 +13,61 @@ use crate::history::log::LabeledLog;
 use crate::policy::{Greedy, Rule};
 use crate::task::Task;
 
-/// Decisions (step, budget, context) of an evaluation at the most; worlds that would need more are made of fewer contexts.
+/// Maximum decisions (step, budget, context) of an evaluation; larger worlds use fewer contexts.
 const DECISIONS: usize = 500_000;
 
-/// How close to its minimum a fit gets.
+/// Tolerance of a fit.
 const GAP: f64 = 1e-9;
 
-/// What worlds are made of.
+/// Builds worlds from a log.
 #[derive(Debug)]
 pub struct Worlds<'f> {
     /// The fitted log.
     pub fitted: &'f Fitted,
     /// The task of the planned actions.
     pub task: Arc<Task>,
-    /// Their numbers in the log, from 1.
+    /// Numbers of the planned actions in the log, from 1.
     pub actions: Vec<usize>,
     fitter: Fitter<'f>,
     groups: Vec<Group>,
     thinned: Option<usize>,
-    /// Distinct costs, rising.
+    /// Distinct costs, increasing.
     costs: Vec<u32>,
     budgets: Vec<u32>,
     earned: Vec<f64>,
 }
 
-/// The contexts that are the law of some steps, equal ones once.
+/// The distinct contexts of steps that share a law.
 #[derive(Debug, Default)]
 struct Group {
-    /// An arrival with each of them.
+    /// One arrival for each context.
     contexts: Vec<u32>,
-    /// Every arrival: its episode, and its place among the contexts.
+    /// Every arrival: its episode and the index of its context.
     arrivals: Vec<(u32, u32)>,
 }
 
-/// A world.
+/// A world fitted to a log.
 #[derive(Debug)]
 pub struct LogWorld {
-    /// Acceptance.
+    /// Acceptance model.
     pub model: Model,
-    /// Mean of what the episodes earned in the log.
+    /// Mean reward of the episodes in the log.
     pub logged: f64,
-    /// An arrival with each of the world's contexts.
+    /// One arrival for each of the world's contexts.
     contexts: Vec<u32>,
-    /// The law of contexts; entries are `contexts`.
+    /// The law of contexts; its entries are `contexts`.
     sample: ContextSample,
-    /// The planned actions' rho for every entry.
+    /// rho of the planned actions, for every entry.
     rho: Vec<f64>,
     budgets: Vec<(u32, f64)>,
 }
 
-/// What is played.
+/// A policy to evaluate.
 #[derive(Debug, Clone, Copy)]
 pub enum Play<'a> {
     /// The plan of a model and its table.
     Plan(&'a Model, &'a ValueTable),
-    /// One action, by its number among the planned ones.
+    /// One action, by its number among the planned actions.
     Fixed(usize),
 }
 
@@ -118,17 +118,17 @@ impl<'f> Worlds<'f> {
         contexts.sum::<usize>() * self.task.budget_max() as usize
     }
 
-    /// How many contexts worlds are made of, where these are not all of the log's.
+    /// Number of contexts in use, if fewer than the log's.
     pub fn thinned(&self) -> Option<usize> {
         self.thinned
     }
 
-    /// What the episodes of the log earned.
+    /// Rewards of the log's episodes.
     pub fn earned(&self) -> &[f64] {
         &self.earned
     }
 
-    /// The world of episodes with these weights.
+    /// The world of the episodes with these weights.
     pub fn world(&self, weights: &[f64]) -> LogWorld {
         let of_offer = self.fitted.data.weights(|e| weights[e]);
         let start = &self.fitted.fit.coefficients;
@@ -161,7 +161,7 @@ impl<'f> Worlds<'f> {
         }
     }
 
-    /// The law of contexts: those of its group at every step, each with its probability times that of an arrival.
+    /// The law of contexts: at every step, the contexts of its group, weighted by probability times arrival rate.
     fn sample(&self, groups: &[Vec<(u32, f64)>], rates: &[f64]) -> ContextSample {
         let task = &self.task;
         let (mut rewards, mut cost_rows) = (Vec::new(), Vec::new());
@@ -192,14 +192,14 @@ impl<'f> Worlds<'f> {
         ContextSample::of_arrays(arrays).expect("the arrays fit each other")
     }
 
-    /// The contexts of a group with their probabilities; none where nobody of it has weight.
+    /// The contexts of a group with their probabilities; empty if the total weight is zero.
     fn weighted(&self, group: &Group, weights: &[f64], model: &Model) -> Vec<(u32, f64)> {
         let mut sums = vec![0.0; group.contexts.len()];
         for &(episode, context) in &group.arrivals {
             sums[context as usize] += weights[episode as usize];
         }
         let total: f64 = sums.iter().sum();
-        // Where neither acceptance nor reward looks at contexts, one stands for all.
+        // If neither acceptance nor reward depends on the context, one represents all.
         if model.ignores_contexts() && !self.task.application().is_auction() && total > 0.0 {
             return vec![(group.contexts[0], 1.0)];
         }
@@ -208,7 +208,7 @@ impl<'f> Worlds<'f> {
         used.map(|(context, sum)| (*context, sum / total)).collect()
     }
 
-    /// rho of the planned actions for some contexts, row by row.
+    /// rho of the planned actions, by context, then action.
     fn rho(&self, model: &Model, contexts: &[u32]) -> Vec<f64> {
         let mut rho = Vec::with_capacity(contexts.len() * self.actions.len());
         for i in contexts {
@@ -256,7 +256,7 @@ impl<'f> Worlds<'f> {
             .sum()
     }
 
-    /// The share of each planned action among the offers that a world's own plan makes from the largest budget on.
+    /// The share of each planned action among the offers of a world's own plan, starting from the largest budget.
     pub fn offer_shares(&self, world: &LogWorld, table: &ValueTable) -> Vec<f64> {
         let chosen_by = coefficients(&world.sample, world.rho.clone());
         let mut plan = self.greedy(world, &chosen_by, table);
@@ -306,7 +306,7 @@ fn coefficients(sample: &ContextSample, mut rho: Vec<f64>) -> Coefficients {
     }
 }
 
-/// The same offer wherever it is feasible.
+/// Makes the same offer whenever it is feasible.
 struct Always<'a> {
     sample: &'a ContextSample,
     action: usize,
@@ -346,13 +346,13 @@ impl Group {
     }
 }
 
-/// One in `share` of a group's contexts, evenly spread.
+/// One in `share` of a group's arrivals, evenly spaced.
 fn thinned(group: &[u32], share: f64) -> Vec<u32> {
     let count = ((group.len() as f64 / share).ceil() as usize).min(group.len());
     (0..count).map(|i| group[i * group.len() / count]).collect()
 }
 
-/// The costs of a task's actions, rising. They follow the action alone: a log has no table of types.
+/// The distinct costs of a task's actions, increasing. Costs depend on the action only: a log has no table of types.
 fn distinct_costs(task: &Task) -> Vec<u32> {
     let features = vec![0.0; task.dimension()];
     let context = task.context(0, &features);

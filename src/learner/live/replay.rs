@@ -62,7 +62,7 @@ impl Live {
         let (learner, book, from) = match snapshot {
             Some(saved) => {
                 let mut learner = (start.learner)()?;
-                learner.take_up(saved.learner, last_plan.is_none())?;
+                learner.load_state(saved.learner, last_plan.is_none())?;
                 (learner, saved.book, saved.end)
             }
             None => {

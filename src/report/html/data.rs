@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::plot::{self, COLOURS, DASHES, ramp};
 use super::Report;
-use crate::results::{Offer, PolicyResults, Results};
+use crate::results::{MeanOffer, PolicyResults, Results};
 use crate::statistics::{BAND, MeanAndError, evenly_spaced};
 
 /// The most embedded points of a curve: evenly spaced ones, and ones for a logarithmic axis.
@@ -38,7 +38,7 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
         for &number in instance {
             let run = &report.runs[number];
             // Distinct optimal offers, which most policies share.
-            let mut optimal: Vec<&[Offer]> = Vec::new();
+            let mut optimal: Vec<&[MeanOffer]> = Vec::new();
             for (policy, (colour, dash)) in run.policies.iter().zip(&mut styles) {
                 let mut entry = policy_json(policy, number, &mut optimal);
                 let name = report.series_name(number, policy.name());
@@ -71,7 +71,7 @@ pub(super) fn json(report: &Report, pictures: &[PathBuf]) -> Value {
     data
 }
 
-fn run_json(run: &Results, label: &str, optimal: &[&[Offer]]) -> Value {
+fn run_json(run: &Results, label: &str, optimal: &[&[MeanOffer]]) -> Value {
     let fields = serde_json::to_value(&run.run).unwrap_or_default();
     let shown = SHOWN.split(' ').filter_map(|key| {
         let value = fields.get(key)?;
@@ -88,7 +88,11 @@ fn run_json(run: &Results, label: &str, optimal: &[&[Offer]]) -> Value {
     })
 }
 
-fn policy_json<'a>(policy: &'a PolicyResults, run: usize, optimal: &mut Vec<&'a [Offer]>) -> Value {
+fn policy_json<'a>(
+    policy: &'a PolicyResults,
+    run: usize,
+    optimal: &mut Vec<&'a [MeanOffer]>,
+) -> Value {
     let shown = episodes_shown(policy.cumulative.len());
     let at = |value: &dyn Fn(&MeanAndError) -> f64| -> Vec<f64> {
         shown
@@ -143,7 +147,7 @@ fn rewards_json(policy: &PolicyResults, opt: &[f64]) -> Value {
 }
 
 /// Mean actions and shares, rounded for colours and tooltips.
-fn offers_json(offers: &[Offer]) -> Value {
+fn offers_json(offers: &[MeanOffer]) -> Value {
     let rounded = |x: f64| format!("{x:.4e}").parse::<f64>().unwrap_or(x);
     json!({
         "mean": offers.iter().map(|o| rounded(o.mean_action)).collect::<Vec<_>>(),

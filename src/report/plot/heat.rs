@@ -5,7 +5,7 @@ use super::axis::{Axis, Ends};
 use super::ramp::colour;
 use super::svg::{Svg, shorten};
 use crate::report::extremes;
-use crate::results::{Offer, OfferMap};
+use crate::results::{MeanOffer, OfferMap};
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 76.0;
@@ -24,11 +24,11 @@ pub struct HeatMap<'a> {
     pub quantity: String,
     /// The steps and budgets of all panels.
     pub cells: &'a OfferMap,
-    pub panels: Vec<(String, &'a [Offer])>,
+    pub panels: Vec<(String, &'a [MeanOffer])>,
 }
 
 /// The mean of the offers that are made; `None` if none is.
-fn mean_offer(offer: &Offer) -> Option<f64> {
+fn mean_offer(offer: &MeanOffer) -> Option<f64> {
     (offer.share > 1e-12).then(|| offer.mean_action / offer.share)
 }
 
@@ -73,7 +73,7 @@ impl HeatMap<'_> {
         svg: &mut Svg,
         (x, y): (f64, f64),
         name: &str,
-        offers: &[Offer],
+        offers: &[MeanOffer],
         (low, high): (f64, f64),
     ) {
         let (steps, budgets) = (&self.cells.steps, &self.cells.budgets);
