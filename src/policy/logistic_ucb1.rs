@@ -24,7 +24,7 @@ use super::{Policy, SavedOracle, SavedPolicy};
 use crate::dp::ContextSample;
 use crate::error::Invalid;
 use crate::fluid::{Hull, Mix, Program, mix};
-use crate::oracle::{LabeledData, Oracle, Pairs, fill_bounds};
+use crate::oracle::{LabeledData, Layout, Oracle, Pairs, fill_bounds};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// Logistic-UCB1 in one replication.
@@ -130,8 +130,12 @@ impl LogisticUcb1 {
 
     /// Bounds of action `a` (0-based) alone, if the oracle has bounds in bulk.
     fn bounds_of(&self, a: usize, entries: Range<usize>, ucb: &mut [f64], lcb: &mut [f64]) -> bool {
-        let mut pairs = Pairs::by_entry(&self.contexts, entries);
-        pairs.actions = a..a + 1;
+        let pairs = Pairs {
+            sample: &self.contexts,
+            layout: Layout::ByAction { apart: ucb.len() },
+            actions: a..a + 1,
+            entries,
+        };
         let bulk = self.oracle.bulk();
         bulk.map(|bulk| bulk.fill(&pairs, ucb, lcb)).is_some()
     }
