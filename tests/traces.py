@@ -130,13 +130,16 @@ def optimistic_dp(world, sample, ucb, lcb, capped=True):
     return u
 
 
-def greedy(world, score):
-    """The best action, ties to the lowest index: a later one must be better by more than 1e-6 r_max."""
-    best, value = np.zeros(score.shape[:-1], int), score[..., 0]
-    for a in range(1, K + 1):
-        better = score[..., a] > value + 1e-6 * world.r_max
-        best, value = np.where(better, a, best), np.where(better, score[..., a], value)
-    return best
+def greedy(world, contexts, score):
+    """The best offer. Within a tie (1e-5 r_max) of the best: the largest reward, then the smallest cost, then the lowest
+    index. None where the best is worse than none by more than a tie, or ties with none and has no reward."""
+    tie, offers = 1e-5 * world.r_max, score[..., 1:]
+    best = offers.max(-1)
+    reward = np.broadcast_to(world.reward[contexts][..., None, 1:], offers.shape)
+    order = np.where(offers >= best[..., None] - tie, 1000 * reward - world.cost[1:], -np.inf)
+    chosen = order.argmax(-1)
+    earns = np.take_along_axis(reward, chosen[..., None], -1)[..., 0] > 0
+    return np.where((best > tie) | (best >= -tie) & earns, chosen + 1, 0)
 
 
 class Policy:
@@ -168,7 +171,7 @@ class Myopic(Policy):
     """Maximises ucb r (u_hat = 0): every episode teaches rho, nothing is planned."""
     def start(self, contexts):
         """Bounds and u_hat stay as they are within an episode, so decisions are tabulated by step and budget."""
-        self.table = greedy(self.world, scores(self.world, contexts, *self.bounds(contexts), self.u[1:]))
+        self.table = greedy(self.world, contexts, scores(self.world, contexts, *self.bounds(contexts), self.u[1:]))
 
     def choose(self, h, _context, budget):
         return self.table[h, budget]
