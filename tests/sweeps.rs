@@ -104,7 +104,8 @@ fn a_policy_that_no_swept_key_touches_runs_once_with_the_same_results() {
     assert_eq!(read(&first, "episodes.csv"), read(&second, "episodes.csv"));
     assert_eq!(read(&first, "study.toml"), read(&second, "study.toml"));
     // Under another name it draws other offers: the test can fail.
-    let renamed = read(&first, "study.toml").replace("name = \"random\"", "name = \"chance\"");
+    let named = "kind = \"random\"\nname = \"chance\"";
+    let renamed = read(&first, "study.toml").replace("kind = \"random\"", named);
     fs::write(folder.path().join("renamed.toml"), renamed).unwrap();
     let renamed = ["simulate", "renamed.toml", "--out", "renamed", "--quiet"];
     cbwk_ok(folder.path(), &renamed);
