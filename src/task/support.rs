@@ -37,6 +37,10 @@ impl Support {
 
     /// The number of the point with these features, if there is one.
     pub fn find(&self, features: &[f64]) -> Option<u32> {
+        // Continuous laws have no points: the key would be made in vain for every context.
+        if self.index.is_empty() {
+            return None;
+        }
         self.index.get(&key(features)).copied()
     }
 

@@ -72,7 +72,6 @@ impl Optimum {
         let groups = (count / GROUP_ROWS).clamp(2, GROUPS).min(count).max(1);
         let size = count.div_ceil(groups).max(1);
         let mut whole = ContextSample::new(task, by_step);
-        // Most laws have few steps without arrivals; memory that stays unused costs nothing.
         whole.reserve(count);
         let mut edges = EdgeBuckets::default();
         let mut values = Vec::with_capacity(groups);
@@ -90,10 +89,11 @@ impl Optimum {
             };
             let solved = some.par_iter().zip(&mut buffers).map(solve);
             values.extend(solved.collect::<Result<Vec<_>, BackendError>>()?);
-            for (rows, buffer) in some.iter().zip(&buffers) {
-                whole.append_rows(task, rows);
-                edges.add(&buffer.edges);
-            }
+            let solved_buffers = &buffers[..some.len()];
+            rayon::join(
+                || some.iter().for_each(|rows| whole.append_rows(task, rows)),
+                || solved_buffers.iter().for_each(|b| edges.add(&b.edges)),
+            );
         }
         let request = PlanRequest {
             sample: &whole,
