@@ -1,5 +1,6 @@
 //! Episodic contextual bandits with knapsacks under conversion models: learn how customers convert while spending a budget
-//! that is refilled every episode.
+//! that is refilled every episode. "The paper" is W. C. Cheung and Z. Li, *Episodic Contextual Bandits with Knapsacks under
+//! Conversion Models* (2025).
 //!
 //! # The problem
 //!

@@ -15,7 +15,7 @@ const CHECKSUM: &str = "_sha256";
 /// The folder of the copies, beside the study.
 const FOLDER: &str = "data";
 
-/// A data file and its copy.
+/// A data file that a study names, and its copy in the results folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFile {
     /// Path of the file.

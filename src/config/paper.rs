@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Document, preset};
 use crate::error::InputError;
 
-/// A panel of the figure.
+/// A panel of the paper's figure: auction or pricing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaperPanel {
     /// theta uniform on {1, ..., K+1}, bids 1..=K, rho = a/(K+1).

@@ -9,7 +9,7 @@
 
 use super::ContextSample;
 
-/// What a policy does.
+/// The actions of a policy that is to be evaluated, by step, context and budget.
 pub trait Choice {
     /// Reports every (budget, action, weight) that the policy may take for a context (`entry` of the sample) at `step`
     /// (0-based), for budgets 0 to `budget_max`. Weights of a budget need not sum to one. Only feasible actions may be

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which backend did the work.
+/// Which backend solved the problems, in which precision, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// `cpu` or `gpu`.

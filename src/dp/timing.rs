@@ -8,7 +8,7 @@ use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Coefficients, ContextSample, Problem};
 use crate::task::{ApplicationSpec, ContextRows, TaskSpec};
 
-/// Seconds as a line in the number of candidates.
+/// Predicted time of a solve: fixed seconds, plus seconds per candidate (step, budget, context, action).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostLine {
     /// Seconds of an empty batch.

@@ -27,7 +27,7 @@ pub enum Purpose<'n> {
     Policy(&'n str),
 }
 
-/// The streams of one study.
+/// The independent random-number streams of one study.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams {
     seed: u64,

@@ -76,7 +76,7 @@ impl Parameters for ArmedParameters {
     }
 }
 
-/// Counts and bounds per action, or per (step, action).
+/// Every action is a bandit arm: bounds from its own counts, whatever the features; per step if asked for.
 #[derive(Debug, Clone)]
 pub struct Armed {
     parameters: ArmedParameters,

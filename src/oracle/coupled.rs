@@ -35,7 +35,7 @@
 use super::{Bounds, Oracle, Wrapper};
 use crate::dp::BoundParameters;
 
-/// An oracle whose lower bounds are its upper ones.
+/// Wraps an oracle: one probability, the upper bound, for both reward and consumption.
 #[derive(Debug)]
 pub struct Coupled {
     inner: Box<dyn Oracle>,

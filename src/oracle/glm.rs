@@ -26,7 +26,7 @@ use crate::dp::Link;
 use crate::error::Invalid;
 use crate::task::Task;
 
-/// Parameters of the oracle; those that are set are positive.
+/// Parameters of the generalised-linear oracle; those that are set are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GlmParameters {
     /// f.

@@ -14,7 +14,7 @@ use super::{BoundFacts, Oracle};
 use crate::error::Invalid;
 use crate::task::{KernelSpec, Task};
 
-/// Parameters of the oracle; those that are set are positive.
+/// Parameters of the Gaussian-process oracle; those that are set are positive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpParameters {
     /// k.

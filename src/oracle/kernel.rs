@@ -25,7 +25,7 @@ use super::{BoundFacts, Bounds, Diagnosis, GpParameters, LabeledData, Oracle, Or
 use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
 
-/// Parameters of the oracle; those that are set are positive, and lambda is above 1.
+/// Parameters of the kernel oracle; those that are set are positive, and lambda is above 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelParameters {
     /// k.

@@ -1,4 +1,4 @@
-//! The linear oracle with bounds from the quadratic mixture (`glm` with `link = "linear"` and `bounds = "mixture"`):
+//! The linear oracle with bounds from the quadratic mixture (`glm` with `link = "linear"` and `bounds = "mixture"`).
 //!
 //! ```text
 //! x        phi_i / max |phi_i| over the task's contexts and actions, phi = (theta, action value)

@@ -37,7 +37,7 @@ impl Candidate {
     }
 }
 
-/// The decision rule, with reusable scratch space.
+/// The one rule of decision: the best action for each of some budgets.
 #[derive(Debug, Clone, Default)]
 pub struct Rule {
     /// Feasible actions with their numbers, in the order that breaks ties.
@@ -101,7 +101,7 @@ impl Rule {
     }
 }
 
-/// Decides for the entries of a sample with known coefficients.
+/// The rule applied to the contexts of a sample, whose coefficients are known: for maps and evaluations.
 #[derive(Debug, Clone)]
 pub struct Greedy<'a> {
     /// The contexts.
@@ -155,7 +155,7 @@ impl Choice for Greedy<'_> {
     }
 }
 
-/// Decides with an oracle's bounds and a value table. Has reusable scratch space.
+/// The rule applied to one context, with an oracle's bounds and a value table: for policies.
 #[derive(Debug, Clone)]
 pub struct Decider {
     bounds: Vec<Bounds>,

@@ -12,7 +12,7 @@ use crate::error::Invalid;
 use crate::fluid::{FluidPlan, Hull};
 use crate::task::{Context, Task};
 
-/// The fluid policy in one replication.
+/// Follows the fluid relaxation of Appendix A.3 with the truth known.
 #[derive(Debug)]
 pub struct Fluid {
     task: Arc<Task>,

@@ -27,7 +27,7 @@ use crate::fluid::{Hull, Mix, Program, mix};
 use crate::oracle::{LabeledData, Layout, Oracle, Pairs, fill_bounds};
 use crate::task::{Context, EpisodeContexts, Task};
 
-/// Logistic-UCB1 in one replication.
+/// Logistic-UCB1 (Li and Stoltz, 2022): a linear program with upper bounds at every step.
 #[derive(Debug)]
 pub struct LogisticUcb1 {
     task: Arc<Task>,

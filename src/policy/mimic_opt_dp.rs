@@ -8,7 +8,7 @@ use crate::error::Invalid;
 use crate::oracle::{LabeledData, Oracle};
 use crate::task::{Context, ContextRows, EpisodeContexts, Task};
 
-/// The learner of one replication, or of one real decision maker.
+/// Mimic-Opt-DP (Algorithm 1), in one replication or for one real decision maker.
 #[derive(Debug)]
 pub struct MimicOptDp {
     pub(super) task: Arc<Task>,

@@ -35,7 +35,7 @@ pub struct SquareSettings {
     pub reset_dual: bool,
 }
 
-/// SquareCBwK in one replication.
+/// SquareCBwK (Han et al., 2023): regression, inverse gap weighting, dual prices.
 #[derive(Debug)]
 pub struct SquareCbwk {
     task: Arc<Task>,

@@ -80,7 +80,7 @@ impl FeatureRange {
     }
 }
 
-/// A valid task.
+/// What the decision maker knows: horizon, largest budget, actions with rewards and costs, features. Checked.
 #[derive(Debug, Clone)]
 pub struct Task {
     horizon: usize,

@@ -30,7 +30,7 @@ pub struct WorldSpec {
     pub conversion: ConversionSpec,
 }
 
-/// A valid world.
+/// What is true: context laws, conversion and starting budgets of a task. Checked.
 #[derive(Debug, Clone)]
 pub struct World {
     task: Arc<Task>,

@@ -24,7 +24,7 @@ pub struct SampleArrays {
     pub list_of_step: Vec<usize>,
 }
 
-/// Neighbouring contexts with their probabilities.
+/// Consecutive contexts of [`SampleArrays`] that arrive at a step, with the probability of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrayList {
     /// The first of them.
