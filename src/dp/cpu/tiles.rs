@@ -223,28 +223,20 @@ fn add_few_actions<T: Term, const ACTIONS: usize, const FUSED: bool>(
     for (gap, &row) in gap.iter_mut().zip(rows) {
         gap.copy_from_slice(&gaps[row as usize * width..][..8]);
     }
-    let best_gains = |gain: &[T; ACTIONS], lcb: &[T; ACTIONS]| {
-        let mut best = [T::zeroed(); 8];
-        for a in 0..ACTIONS {
-            for k in 0..8 {
-                best[k] = better::<T, FUSED>(best[k], gain[a], lcb[a], gap[a][k]);
-            }
-        }
-        best
-    };
     let gains = contexts.gain.as_chunks::<ACTIONS>().0;
     let lcbs = contexts.lcb.as_chunks::<ACTIONS>().0;
     if contexts.plain {
         let all = ..contexts.entries.len();
         for (gain, lcb) in gains[all].iter().zip(&lcbs[all]) {
-            let best = best_gains(gain, lcb);
+            let best = best_gains::<T, ACTIONS, FUSED>(gain, lcb, &gap);
             for k in 0..8 {
                 total[k] += best[k];
             }
         }
     } else {
         for (&entry, &weight) in contexts.entries.iter().zip(contexts.weights) {
-            let best = best_gains(&gains[entry as usize], &lcbs[entry as usize]);
+            let (gain, lcb) = (&gains[entry as usize], &lcbs[entry as usize]);
+            let best = best_gains::<T, ACTIONS, FUSED>(gain, lcb, &gap);
             let weight = T::of(weight);
             for k in 0..8 {
                 total[k] += weight * best[k];
@@ -252,6 +244,23 @@ fn add_few_actions<T: Term, const ACTIONS: usize, const FUSED: bool>(
         }
     }
     *sums = total;
+}
+
+/// The best gain of a context for each budget of a tile. A function: a closure would not be compiled for the instruction set
+/// of its caller, and would call fma as a function.
+#[inline(always)]
+fn best_gains<T: Term, const ACTIONS: usize, const FUSED: bool>(
+    gain: &[T; ACTIONS],
+    lcb: &[T; ACTIONS],
+    gap: &[[T; 8]; ACTIONS],
+) -> [T; 8] {
+    let mut best = [T::zeroed(); 8];
+    for a in 0..ACTIONS {
+        for k in 0..8 {
+            best[k] = better::<T, FUSED>(best[k], gain[a], lcb[a], gap[a][k]);
+        }
+    }
+    best
 }
 
 /// The larger of a value and gain - lcb gap. An infinite gap with lcb = 0 gives NaN, which the comparison drops.
