@@ -35,13 +35,18 @@ impl Candidate {
             cost,
         }
     }
+
+    /// Whether it is preferred among equals to an action with a lower number.
+    fn beats(&self, other: &Self) -> bool {
+        self.reward > other.reward || self.reward == other.reward && self.cost < other.cost
+    }
 }
 
 /// The one rule of decision: the best action for each of some budgets.
 #[derive(Debug, Clone, Default)]
 pub struct Rule {
-    /// Feasible actions with their numbers, in the order that breaks ties.
-    preferred: Vec<(u32, Candidate)>,
+    /// Actions 1, 2, ...
+    candidates: Vec<Candidate>,
     best: Vec<f64>,
     chosen: Vec<u32>,
 }
@@ -64,37 +69,35 @@ impl Rule {
     ) -> &[u32] {
         let tie = TIE_SHARE * reward_max;
         let (low, high) = (*budgets.start() as usize, *budgets.end() as usize);
-        self.preferred.clear();
-        for (number, candidate) in (1..).zip(candidates) {
-            if candidate.reward >= 0.0 && candidate.cost as usize <= high {
-                let before = |(_, other): &(u32, Candidate)| {
-                    let by_reward = other.reward.total_cmp(&candidate.reward);
-                    by_reward.then(candidate.cost.cmp(&other.cost)).is_ge()
-                };
-                let place = self.preferred.partition_point(before);
-                self.preferred.insert(place, (number, candidate));
-            }
-        }
-        // Values are relative to the null action's, next[b].
+        self.candidates.clear();
+        self.candidates.extend(candidates);
+        let candidates = &self.candidates;
+        // The budgets with which an action is feasible.
+        let feasible = |c: &Candidate| match c.reward >= 0.0 {
+            true => low.max(c.cost as usize)..high + 1,
+            false => 0..0,
+        };
+        // Values are relative to that of waiting, next[b].
         let value =
             |c: &Candidate, b: usize| c.gain - c.lcb * (next[b] - next[b - c.cost as usize]);
         self.best.clear();
         self.best.resize(high + 1 - low, f64::NEG_INFINITY);
-        for (_, candidate) in &self.preferred {
-            for b in low.max(candidate.cost as usize)..=high {
+        for candidate in candidates {
+            for b in feasible(candidate) {
                 let (best, value) = (&mut self.best[b - low], value(candidate, b));
                 *best = if value > *best { value } else { *best };
             }
         }
         self.chosen.clear();
         self.chosen.resize(high + 1 - low, 0);
-        for (number, candidate) in self.preferred.iter().rev() {
-            for b in low.max(candidate.cost as usize)..=high {
-                let best = self.best[b - low];
+        for (number, candidate) in (1..).zip(candidates) {
+            for b in feasible(candidate) {
+                let (best, chosen) = (self.best[b - low], &mut self.chosen[b - low]);
                 let made = value(candidate, b) >= best - tie
                     && (best > tie || best >= -tie && candidate.reward > 0.0);
-                let chosen = &mut self.chosen[b - low];
-                *chosen = if made { *number } else { *chosen };
+                if made && (*chosen == 0 || candidate.beats(&candidates[*chosen as usize - 1])) {
+                    *chosen = number;
+                }
             }
         }
         &self.chosen
