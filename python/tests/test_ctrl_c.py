@@ -136,7 +136,7 @@ class InterruptedAtTheThird(Executor):
 
 
 def test_shards_that_are_finished_are_kept(program, tmp_path):
-    """And the command line goes on with them, to the bytes of a study that was not cut."""
+    """The command line resumes them, with the bytes of a study that was not interrupted."""
     study = cbwk.Study.from_dict(SMALL)
     with pytest.raises(KeyboardInterrupt):
         study.run(out=tmp_path / "out", replications=8, executor=InterruptedAtTheThird())

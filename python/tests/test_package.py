@@ -108,5 +108,5 @@ def test_a_small_call_is_quick(capsys):
         best = min(best, (time.perf_counter() - start) / 200)
     with capsys.disabled():
         print(f" {best * 1e6:.1f} us per call ", end="")
-    # 20 us on a machine at rest.
+    # 20 us on an idle machine.
     assert best < 100e-6
