@@ -60,16 +60,18 @@ impl ContextSample {
         if task.application().table_types().is_none() {
             sample.singles = Some(SingleContexts::new(task, &mut sample.distinct_costs));
         }
+        sample.clear_thetas();
         sample
     }
 
-    /// The same with entries numbered in the order of their first arrival, so that numbers stay when the sample grows.
+    /// The same, not for plans: entries are numbered in the order of their first arrival, so that numbers stay when the
+    /// sample grows.
     pub(crate) fn in_order(task: &Task, split_by_step: bool) -> Self {
         let horizon = task.horizon();
         let application = task.application();
         let bids = application.action_values().iter();
         let bids = bids.filter(|_| application.is_auction());
-        let mut sample = Self {
+        Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             actions: task.actions(),
             dimension: task.dimension(),
@@ -88,9 +90,7 @@ impl ContextSample {
             row_ends: Vec::new(),
             weighted: 0,
             total: 0.0,
-        };
-        sample.clear_thetas();
-        sample
+        }
     }
 
     fn clear_thetas(&mut self) {

@@ -198,17 +198,20 @@ impl<'a> OfferSurvey<'a> {
         for &h in &self.steps {
             let contexts = sample.step(h);
             let arrivals: f64 = contexts.iter().map(|(_, weight)| weight).sum();
-            for &b in &self.budgets {
-                let mut offer = MeanOffer::default();
-                for (entry, weight) in contexts.iter() {
-                    let a = greedy.actions(h, entry, b..=b)[0] as usize;
-                    if a > 0 {
-                        offer.mean_action += weight * values[a - 1];
-                        offer.share += weight;
+            let mut sums = vec![MeanOffer::default(); self.budgets.len()];
+            for (entry, weight) in contexts.iter() {
+                let mut sums = sums.iter_mut();
+                for run in self.budgets.chunk_by(|b, next| b + 1 == *next) {
+                    let actions = greedy.actions(h, entry, run[0]..=run[run.len() - 1]);
+                    for (&a, sum) in actions.iter().zip(sums.by_ref()) {
+                        if a > 0 {
+                            sum.mean_action += weight * values[a as usize - 1];
+                            sum.share += weight;
+                        }
                     }
                 }
-                offers.push(offer.over(arrivals));
             }
+            offers.extend(sums.into_iter().map(|sum| sum.over(arrivals)));
         }
         offers
     }

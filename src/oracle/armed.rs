@@ -264,7 +264,17 @@ impl Oracle for Armed {
 
 impl BulkBounds for Armed {
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
-        pairs.one_by_one(ucb, lcb, |context, row| self.bounds(context, row));
+        for (i, entry) in pairs.entries.clone().enumerate() {
+            let step = match self.groups {
+                1 => 0,
+                _ => pairs.sample.context(entry).step,
+            };
+            let arms = &self.bounds[self.first_arm(step)..][pairs.actions.clone()];
+            for (a, bounds) in arms.iter().enumerate() {
+                let place = pairs.place(i, a);
+                (ucb[place], lcb[place]) = (bounds.ucb, bounds.lcb);
+            }
+        }
     }
 
     fn parameters(&self) -> Option<BoundParameters> {
