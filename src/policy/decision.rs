@@ -36,7 +36,20 @@ impl Candidate {
         }
     }
 
+    /// Its value with `budget` units left, relative to that of waiting, next[budget].
+    #[inline(always)]
+    fn value(&self, next: &[f64], budget: usize) -> f64 {
+        self.gain - self.lcb * (next[budget] - next[budget - self.cost as usize])
+    }
+
+    /// Whether an offer of this value is made, given the best value of all offers.
+    #[inline(always)]
+    fn is_made(&self, value: f64, best: f64, tie: f64) -> bool {
+        value >= best - tie && (best > tie || best >= -tie && self.reward > 0.0)
+    }
+
     /// Whether it is preferred among equals to an action with a lower number.
+    #[inline(always)]
     fn beats(&self, other: &Self) -> bool {
         self.reward > other.reward || self.reward == other.reward && self.cost < other.cost
     }
@@ -77,14 +90,11 @@ impl Rule {
             true => low.max(c.cost as usize)..high + 1,
             false => 0..0,
         };
-        // Values are relative to that of waiting, next[b].
-        let value =
-            |c: &Candidate, b: usize| c.gain - c.lcb * (next[b] - next[b - c.cost as usize]);
         self.best.clear();
         self.best.resize(high + 1 - low, f64::NEG_INFINITY);
         for candidate in candidates {
             for b in feasible(candidate) {
-                let (best, value) = (&mut self.best[b - low], value(candidate, b));
+                let (best, value) = (&mut self.best[b - low], candidate.value(next, b));
                 *best = if value > *best { value } else { *best };
             }
         }
@@ -93,14 +103,46 @@ impl Rule {
         for (number, candidate) in (1..).zip(candidates) {
             for b in feasible(candidate) {
                 let (best, chosen) = (self.best[b - low], &mut self.chosen[b - low]);
-                let made = value(candidate, b) >= best - tie
-                    && (best > tie || best >= -tie && candidate.reward > 0.0);
+                let made = candidate.is_made(candidate.value(next, b), best, tie);
                 if made && (*chosen == 0 || candidate.beats(&candidates[*chosen as usize - 1])) {
                     *chosen = number;
                 }
             }
         }
         &self.chosen
+    }
+
+    /// The same for one budget: less to set up.
+    #[inline]
+    pub fn decide_one(
+        &mut self,
+        candidates: impl Iterator<Item = Candidate>,
+        next: &[f64],
+        budget: u32,
+        reward_max: f64,
+    ) -> usize {
+        let tie = TIE_SHARE * reward_max;
+        self.candidates.clear();
+        self.best.clear();
+        let mut best = f64::NEG_INFINITY;
+        for candidate in candidates {
+            let value = match candidate.reward >= 0.0 && candidate.cost <= budget {
+                true => candidate.value(next, budget as usize),
+                false => f64::NEG_INFINITY,
+            };
+            best = if value > best { value } else { best };
+            self.candidates.push(candidate);
+            self.best.push(value);
+        }
+        let mut chosen = 0;
+        let offers = self.candidates.iter().zip(&self.best);
+        for (number, (candidate, value)) in (1..).zip(offers) {
+            let made = candidate.is_made(*value, best, tie);
+            if made && (chosen == 0 || candidate.beats(&self.candidates[chosen - 1])) {
+                chosen = number;
+            }
+        }
+        chosen
     }
 }
 
@@ -189,9 +231,8 @@ impl Decider {
             Candidate::new(*bounds, reward, cost)
         });
         let next = u_hat.row(context.step + 1);
-        let budgets = budget..=budget;
         self.rule
-            .decide(candidates, next, budgets, task.reward_max())[0] as usize
+            .decide_one(candidates, next, budget, task.reward_max())
     }
 }
 
@@ -212,8 +253,8 @@ mod tests {
     fn best_of(candidates: &[Candidate], next: &[f64], budget: u32) -> u32 {
         let candidates = || candidates.iter().copied();
         let budget_max = next.len() as u32 - 1;
-        let one = Rule::default().decide(candidates(), next, budget..=budget, 1.0)[0];
         let mut rule = Rule::default();
+        let one = rule.decide_one(candidates(), next, budget, 1.0) as u32;
         let all = rule.decide(candidates(), next, 0..=budget_max, 1.0);
         assert_eq!(all[budget as usize], one);
         one
