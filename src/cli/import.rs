@@ -83,6 +83,7 @@ fn spec(args: &ImportArgs) -> Result<ImportSpec, InputError> {
     Ok(ImportSpec {
         episode: needed("--episode", args.episode.as_ref())?.clone(),
         step,
+        zone: args.zone.clone(),
         action: needed("--action", args.action.as_ref())?.clone(),
         accepted: needed("--accepted", args.accepted.as_ref())?.clone(),
         features: args.features.clone().map(|mut names| {

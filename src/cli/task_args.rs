@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::args::{Format, TableFormat};
 use cbwk_gpu::history::evaluate::PolicyName;
-use cbwk_gpu::history::{POOLED_BELOW, parse_time};
+use cbwk_gpu::history::{POOLED_BELOW, Zone, parse_time};
 use cbwk_gpu::task::HORIZON_LIMIT;
 
 /// Arguments of `import`.
@@ -27,6 +27,10 @@ pub struct ImportArgs {
     /// Column of the time (such as 2026-11-16 09:30), to be cut into --steps equal steps.
     #[arg(long, value_name = "COL", requires = "steps")]
     pub time: Option<String>,
+    /// The zone of the shop's clocks, such as Europe/Vienna or +01:00: times with another zone are converted, times without one
+    /// are taken as local. Needed if the times have different zones.
+    #[arg(long, value_name = "ZONE", requires = "time", value_parser = Zone::parse)]
+    pub zone: Option<Zone>,
     /// Steps in an episode. Default with --step: the largest step found.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=HORIZON_LIMIT as i64))]
     pub steps: Option<u32>,
@@ -72,6 +76,17 @@ pub struct ImportArgs {
     /// What standard output gets.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// Arguments of `backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// Task folder, or folder of task folders.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Folder for the copy, which must not exist. Of several shops each gets a folder in it.
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
 }
 
 /// Arguments of `fit`.

@@ -14,6 +14,7 @@ mod log;
 pub mod plan;
 mod raw;
 mod task_file;
+mod zone;
 
 pub use clock::{OpeningHours, parse_time};
 pub use encoding::{Column, Encoding, Missing};
@@ -26,3 +27,4 @@ pub use law::{EmpiricalLaw, Exposure, LawSegment, POOLED_BELOW};
 pub use log::{FeatureColumns, LabeledLog, LogArrival, LogEpisode, LogForm};
 pub use raw::Raw;
 pub use task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
+pub use zone::Zone;

@@ -9,6 +9,7 @@ use super::spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
 use crate::error::InputError;
 use crate::history::calendar::DateOrder;
 use crate::history::clock::Moment;
+use crate::history::zone::Zone;
 use crate::history::raw::{self, Raw};
 
 /// The indices of the columns, and how to read them.
@@ -25,6 +26,9 @@ pub struct Layout {
     is_time: bool,
     comma: bool,
     date_order: Option<DateOrder>,
+    zone: Option<Zone>,
+    /// Rows whose time has no zone, though the shop has one.
+    pub without_zone: u64,
     /// Possible features: column index and name.
     pub features: Vec<(usize, String)>,
     /// Columns without a name, which cannot become features.
@@ -84,6 +88,8 @@ impl Layout {
             features: Vec::new(),
             unnamed: Vec::new(),
             date_order: None,
+            zone: spec.zone.clone(),
+            without_zone: 0,
         };
         for name in &spec.categories {
             file.column(name)?;
@@ -113,6 +119,7 @@ impl Layout {
         }
         if layout.is_time {
             layout.date_order = layout.find_date_order(file)?;
+            layout.without_zone = layout.check_zones(file)?;
         }
         Ok(layout)
     }
@@ -139,6 +146,27 @@ impl Layout {
             }
             (order, _) => Ok(order),
         }
+    }
+
+    /// Refuses times of different zones if the shop's is not known; returns the number of times without one if it is.
+    fn check_zones(&self, file: &RawFile) -> Result<u64, InputError> {
+        let (mut first, mut without) = (None, 0);
+        file.each(|line, record| {
+            let cell = record.map_or("", |record| record[self.step].trim());
+            let Some(moment) = Moment::parse(cell, self.date_order) else {
+                return Ok(());
+            };
+            without += u64::from(moment.offset.is_none());
+            let (offset, before) = first.get_or_insert_with(|| (moment.offset, cell.to_string()));
+            match *offset == moment.offset || self.zone.is_some() {
+                true => Ok(()),
+                false => Err(file.at(line, format!(
+                    "column `{}`: found `{cell}` after `{before}`, which have different zones; accepted: one zone, or the zone of the shop, to which all are converted",
+                    file.names()[self.step]
+                ))),
+            }
+        })?;
+        Ok(if self.zone.is_some() { without } else { 0 })
     }
 
     /// A column requested as a feature; episode, action and outcome cannot be features.
@@ -232,7 +260,9 @@ impl Layout {
 
     fn when(&self, text: &str) -> Option<When> {
         if self.is_time {
-            return Moment::parse(text, self.date_order).map(When::Moment);
+            let moment = Moment::parse(text, self.date_order)?;
+            let local = self.zone.as_ref().map_or(Some(moment), |zone| moment.local(zone));
+            return local.map(When::Moment);
         }
         let step = raw::whole(text).filter(|step| *step >= 1);
         step.map(|step| When::Step(step as usize))
