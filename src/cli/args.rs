@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::long_args::{ClusterCommand, MergeArgs, StatusArgs, VerifyArgs};
+use super::long_args::{ClusterCommand, MergeArgs, RepairArgs, StatusArgs, VerifyArgs};
 use super::machine_args::MachineArgs;
 use super::serve_args::ServeArgs;
-use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
+use super::task_args::{BackupArgs, EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
 use super::terminal;
 use cbwk_gpu::report::style::Style;
 
@@ -34,8 +34,15 @@ pub enum Command {
     Merge(MergeArgs),
     /// Say how far a study is, per policy and shard, judged by its files.
     Status(StatusArgs),
-    /// Verify a folder: checksums, the summary from the episodes, one replication run again.
+    /// Verify a folder: checksums, the summary from the episodes, one replication run again; of a task folder, its journal
+    /// from the first line, replayed and compared with the snapshot.
     Verify(VerifyArgs),
+    /// Copy a task folder, or a folder of task folders, as it is at one moment, also while it is served, and check the copy by
+    /// replaying its journal. Restoring is copying it back.
+    Backup(BackupArgs),
+    /// Repair a damaged journal of a task folder: keep the lines before the damage, put the rest into another file, and say
+    /// what is lost.
+    Repair(RepairArgs),
     /// Run a study on a cluster.
     #[command(subcommand)]
     Cluster(ClusterCommand),

@@ -21,7 +21,7 @@ pub struct MimicOptDp {
     /// Observations at the last fit, and the episode it was made for; 0 without a fit.
     pub(super) fitted: usize,
     pub(super) fitted_for: usize,
-    pub(super) u_hat: ValueTable,
+    pub(super) u_hat: Arc<ValueTable>,
     decider: Decider,
 }
 
@@ -36,7 +36,7 @@ impl MimicOptDp {
         Self {
             s_t: ContextSample::new(&task, oracle.facts().by_step),
             d_t: LabeledData::new(task.dimension()),
-            u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            u_hat: Arc::new(ValueTable::zeros(task.horizon(), task.budget_max())),
             decider: Decider::new(task.actions()),
             episode: 1,
             fitted: 0,
@@ -107,6 +107,11 @@ impl MimicOptDp {
     /// u_hat of the current plan.
     pub fn u_hat(&self) -> &ValueTable {
         &self.u_hat
+    }
+
+    /// The same, to keep beyond the next plan.
+    pub fn shared_u_hat(&self) -> Arc<ValueTable> {
+        Arc::clone(&self.u_hat)
     }
 
     /// d_t.
@@ -200,7 +205,7 @@ impl Policy for MimicOptDp {
     }
 
     fn install(&mut self, u_hat: ValueTable) {
-        self.u_hat = u_hat;
+        self.u_hat = Arc::new(u_hat);
     }
 
     fn save(&self) -> Option<SavedPolicy> {

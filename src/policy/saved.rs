@@ -1,6 +1,8 @@
 //! Saved policies, between two episodes: data, contexts, oracle state, random streams and the current plan. Restoring is
 //! exact to the bit.
 
+use std::sync::Arc;
+
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +157,7 @@ impl MimicOptDp {
         saved.data.check(&task)?;
         let (horizon, budget_max) = (task.horizon(), task.budget_max());
         self.u_hat = ValueTable::from_values(horizon, budget_max, saved.u_hat)
+            .map(Arc::new)
             .ok_or_else(|| wrong("a table of another size, or with non-finite values"))?;
         saved.rows.iter().for_each(|row| self.add_contexts(row));
         self.episode = saved.episode;

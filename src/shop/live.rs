@@ -11,7 +11,9 @@ use crate::config::initial_log_of;
 use crate::dp::cpu::Cpu;
 use crate::error::{InputError, Invalid};
 use crate::files::{sha256, sha256_of_file};
-use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord};
+use crate::learner::live::{
+    FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord, Repaired, check_journal, repair,
+};
 use crate::learner::{Learner, LearnerError, LearnerSettings};
 use crate::oracle::OracleConfig;
 use crate::policy::WarmStart;
@@ -19,6 +21,9 @@ use crate::task::Task;
 
 /// The journal of the live learner.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
+
+/// Its snapshot.
+pub(super) const SNAPSHOT_FILE: &str = "journal.snapshot";
 
 /// Why a folder cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +39,31 @@ pub enum ServeError {
 impl TaskFolder {
     /// The live learner after all events of its journal, with notes for the user.
     pub fn live(&self, settings: LiveSettings) -> Result<(Live, Vec<String>), ServeError> {
+        self.start(settings, |start| Live::open(&self.place(JOURNAL_FILE), start()))
+    }
+
+    /// Checks the folder: its files, and its journal from the first line. Returns what was found in order. Changes
+    /// nothing; the folder may be served.
+    pub fn check_journal(&self) -> Result<Vec<String>, ServeError> {
+        let journal = self.place(JOURNAL_FILE);
+        self.start(LiveSettings::default(), |start| match journal.exists() {
+            true => check_journal(&journal, start),
+            false => Ok(vec!["journal: none yet".into()]),
+        })
+    }
+
+    /// Repairs the folder's journal. The folder must not be served.
+    pub fn repair_journal(&self) -> Result<Repaired, ServeError> {
+        let journal = self.place(JOURNAL_FILE);
+        self.start(LiveSettings::default(), |start| repair(&journal, start))
+    }
+
+    /// Does something with what a live learner starts from. Every setting is checked before the journal is touched.
+    fn start<T>(
+        &self,
+        settings: LiveSettings,
+        work: impl for<'s> FnOnce(&'s dyn Fn() -> LiveStart<'s>) -> Result<T, LiveError>,
+    ) -> Result<T, ServeError> {
         let document = self.learner_document()?;
         let file = LearnerFile::from_document(&document)?;
         let refused = |invalid: Invalid| document.locate(&invalid);
@@ -56,20 +86,20 @@ impl TaskFolder {
             seed: file.seed,
             initial_rows: rows,
         };
-        // Every setting is checked before the journal is opened.
         make(&self.task, &oracle, learner).map_err(|error| match error {
             LearnerError::Invalid(invalid) => refused(invalid),
             other => InputError::in_file(document.file(), other.to_string()),
         })?;
         let task = serde_json::to_vec(&self.file).expect("a task file can be written");
-        let start = LiveStart {
-            learner: &|| make(&self.task, &oracle, learner),
-            log,
+        let make = || make(&self.task, &oracle, learner);
+        let start = || LiveStart {
+            learner: &make,
+            log: log.clone(),
             open: OpenRecord {
                 format: FORMAT,
                 task: sha256(&task),
-                log: log_sum,
-                learner: file.resolved,
+                log: log_sum.clone(),
+                learner: file.resolved.clone(),
             },
             intake: Box::new(self.file.clone()),
             settings: LiveSettings {
@@ -77,7 +107,7 @@ impl TaskFolder {
                 ..settings
             },
         };
-        Ok(Live::open(&self.place(JOURNAL_FILE), start)?)
+        Ok(work(&start)?)
     }
 }
 

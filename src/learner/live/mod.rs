@@ -5,15 +5,21 @@
 //! `begin` waits for it, `decide` never does. So a live learner decides exactly as one in a simulation.
 
 mod book;
+mod check;
 mod engine;
+mod figures;
+mod page;
 mod planning;
 mod record;
 mod replay;
 mod request;
+mod served;
 mod snapshot;
+mod threads;
 mod view;
 
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -27,7 +33,11 @@ use crate::error::Invalid;
 use book::{Book, Episode};
 use record::{BeginRecord, EndRecord, ObserveRecord};
 
-pub use engine::{Engine, Job, RequestQueue};
+pub use check::Repaired;
+pub use engine::{Engine, Job, Level, Notices, RequestQueue};
+pub use figures::Figures;
+pub(crate) use super::journal::whole_journal_bytes;
+pub(crate) use check::{check_journal, repair};
 pub(crate) use record::{DecideRecord, FORMAT, OpenRecord};
 pub use replay::LiveError;
 pub(crate) use replay::{LiveStart, read_journal};
@@ -38,8 +48,8 @@ pub trait Intake: Send {
     /// The features of raw columns, with notes on missing values and unseen levels.
     fn features(&self, context: &Map<String, Value>) -> Result<(Vec<f64>, Vec<String>), Invalid>;
 
-    /// The step (1-based) of a time.
-    fn step(&self, time: &str) -> Result<usize, Invalid>;
+    /// The step (1-based) of a time, with a note on its zone.
+    fn step(&self, time: &str) -> Result<(usize, Option<String>), Invalid>;
 }
 
 /// How a live learner serves.
@@ -59,7 +69,12 @@ pub struct LiveSettings {
 pub struct Live {
     /// `None` while it plans.
     learner: Option<Learner>,
-    planner: Option<Receiver<(Learner, Result<(), LearnerError>)>>,
+    planner: Option<Receiver<planning::Planned>>,
+    background: Option<planning::Background>,
+    /// When the last plan was made, and how long that took.
+    planned: Option<(u64, Duration)>,
+    /// The number of ended episodes, what their plans hoped for and what they earned.
+    ended: (usize, f64, f64),
     /// Outcomes observed while it plans.
     pending_outcomes: Vec<(u64, bool)>,
     intake: Box<dyn Intake>,
@@ -68,6 +83,8 @@ pub struct Live {
     book: Book,
     /// Whether the open episode is from before the start and has had no request since.
     left_open: bool,
+    /// Whether it was restored from a snapshot.
+    from_snapshot: bool,
     view: view::Cache,
     snapshot_at: u64,
     now_ms: u64,
@@ -167,11 +184,15 @@ impl Live {
             return Err(LearnerError::NoEpisode.into());
         };
         let episode = episode.name.clone();
-        let (step, time) = match when {
-            When::Step(step) => (*step, None),
-            When::Time(time) => (self.intake.step(time)?, Some(time.clone())),
+        let (step, time, note) = match when {
+            When::Step(step) => (*step, None, None),
+            When::Time(time) => {
+                let (step, note) = self.intake.step(time)?;
+                (step, Some(time.clone()), note)
+            }
         };
-        let (features, notes) = self.intake.features(context)?;
+        let (features, mut notes) = self.intake.features(context)?;
+        notes.extend(note);
         let (settings, line) = (self.settings, self.book.lines + 1);
         let (mut feasible, mut probability) = (Vec::new(), 1.0);
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;

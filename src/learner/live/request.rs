@@ -223,7 +223,7 @@ fn name(body: &mut Map<String, Value>, key: &str) -> Result<String, Refusal> {
             Ok(name)
         }
         other => {
-            let accepted = format!("a text of 1 to {NAME_BYTES} bytes");
+            let accepted = format!("a text of 1 to {NAME_BYTES} bytes without control characters");
             Err(wrong(key, other.as_ref(), &accepted))
         }
     }

@@ -40,15 +40,15 @@ function drawToday({ state, path, left, steps, episodes }) {
       ["hoped for", number(episodes.at(-1).hoped)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted]];
   byId("tiles").replaceChildren(...tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
   if (path === null) {
-    byId("budget").replaceChildren(el("p", { class: "note" }, "The budget is shown once an episode has begun."));
+    const why = open === null ? "The budget is shown once an episode has begun." : "The plan is being computed for this page.";
+    byId("budget").replaceChildren(el("p", { class: "note" }, why));
     return;
   }
-  const planned = path.map((units, h) => [h, units]);
-  const real = [[0, path[0]], ...left.map(([step, units]) => [step - 1, units])];
+  const real = [[0, path[0][1]], ...left.map(([step, units]) => [step - 1, units])];
   if (open !== null && left.length && open.budget !== null) real.push([left.at(-1)[0], open.budget]);
-  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.length - 1, whole: true },
-    { name: "units left", low: 0, high: most(path, 1), whole: true },
-    [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: planned }]);
+  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.at(-1)[0], whole: true },
+    { name: "units left", low: 0, high: most(path.map(([, units]) => units), 1), whole: true },
+    [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: path }]);
 }
 
 function drawDays({ episodes, first }) {
@@ -103,7 +103,7 @@ let drawn = "";
 async function refresh() {
   const said = byId("subtitle");
   try {
-    const answer = await fetch("v1/view", token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+    const answer = await fetch(location.pathname === "/" ? "v1/view" : "view", token ? { headers: { Authorization: `Bearer ${token}` } } : {});
     if (!answer.ok) throw new Error(answer.status === 401 ? "a token is needed: open this page as /#token=TOKEN" : `status ${answer.status}`);
     const text = await answer.text();
     const view = JSON.parse(text);
