@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::error::Invalid;
 use crate::oracle::OracleConfig;
 use crate::policy::MakePolicy;
+use crate::task::OwnPart;
 use crate::world::World;
 
 /// A study to run.
@@ -120,6 +121,29 @@ impl Study {
             ));
         }
         Ok(())
+    }
+
+    /// The parts that are own code, each with its place in the study.
+    pub fn own(&self) -> Vec<(String, OwnPart<'_>)> {
+        let world = self.world.own().map(|part| (part.what.to_string(), part));
+        let policies = self.policies.iter().enumerate().filter_map(|(i, policy)| {
+            let part = policy.maker.own()?;
+            let inner = if part.what == "oracle" { ".oracle" } else { "" };
+            Some((format!("policies[{}]{inner}", i + 1), part))
+        });
+        world.chain(policies).collect()
+    }
+
+    /// Refuses a study with own code that this program does not have.
+    pub fn check_own(&self) -> Result<(), Invalid> {
+        match self.own().into_iter().find(|(_, part)| !part.is_here) {
+            None => Ok(()),
+            Some((place, part)) => Err(Invalid::new(
+                place,
+                format!("own {}, {}, which is not here", part.what, part.code),
+                "a program that has it: in Python, cbwk.Study.from_file(...).run() where the module can be imported",
+            )),
+        }
     }
 
     /// The distinct oracles of the policies, named by kind, and also by policy if several have the same kind.

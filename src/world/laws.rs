@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
+use super::OwnLaw;
 use super::law_spec::{ContextsSpec, LawSpec};
 use crate::error::Invalid;
-use crate::task::{ContextRows, EpisodeContexts, Support, finite_numbers};
+use crate::task::{ContextRows, EpisodeContexts, Own, Support, finite_numbers};
 
 /// The checked laws of all steps.
 #[derive(Debug, Clone)]
@@ -39,7 +40,16 @@ pub(super) enum Law {
         low: Vec<f64>,
         high: Vec<f64>,
     },
+    /// Depends on the step; the law of all steps.
+    Own {
+        low: Vec<f64>,
+        high: Vec<f64>,
+        own: Own<dyn OwnLaw>,
+    },
 }
+
+/// Rows that an own law draws at once.
+const OWN_ROWS: usize = 512;
 
 impl ContextLaws {
     /// Checks a specification for a horizon of `horizon` steps.
@@ -129,6 +139,29 @@ impl ContextLaws {
         drawn.map(|(point, _)| *point)
     }
 
+    /// The own code that the law is, if it is any.
+    pub fn own(&self) -> Option<&Own<dyn OwnLaw>> {
+        match &self.laws[..] {
+            [Law::Own { own, .. }] => Some(own),
+            _ => None,
+        }
+    }
+
+    /// Steps and features of the arrivals in `count` rows of the own law, row after row.
+    fn draw_own(&self, rng: &mut impl Rng, count: usize) -> (Vec<usize>, Vec<f64>) {
+        let horizon = self.step_law.len();
+        let mut steps = Vec::with_capacity(count * horizon);
+        for step in (0..count).flat_map(|_| 0..horizon) {
+            let p = self.no_arrival[step];
+            if !(p > 0.0 && rng.random::<f64>() < p) {
+                steps.push(step);
+            }
+        }
+        let mut features = vec![0.0; steps.len() * self.dimension];
+        self.laws[0].draw_own(rng, &steps, &mut features);
+        (steps, features)
+    }
+
     /// Probability of no arrival at `step` (0-based).
     pub fn no_arrival(&self, step: usize) -> f64 {
         self.no_arrival[step]
@@ -146,6 +179,9 @@ impl ContextLaws {
 
     /// Number of the law in force at `step`; steps with the same number share one law.
     pub(crate) fn law_of(&self, step: usize) -> usize {
+        if self.own().is_some() {
+            return step;
+        }
         self.step_law[step]
     }
 
@@ -153,19 +189,33 @@ impl ContextLaws {
     pub(super) fn boxes(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
         self.laws.iter().filter_map(|law| match law {
             Law::Finite { .. } => None,
-            Law::Box { low, high } | Law::Mixture { low, high, .. } => Some((&low[..], &high[..])),
+            Law::Box { low, high } | Law::Mixture { low, high, .. } | Law::Own { low, high, .. } => {
+                Some((&low[..], &high[..]))
+            }
         })
     }
 
     /// Replaces the contexts of an episode by new draws.
     pub fn draw(&self, rng: &mut impl Rng, episode: &mut EpisodeContexts) {
         episode.clear();
+        if self.own().is_some() {
+            let (steps, features) = self.draw_own(rng, 1);
+            let features = features.chunks_exact(self.dimension);
+            for (step, features) in steps.into_iter().zip(features) {
+                episode.arrive(step, |slot| {
+                    slot.copy_from_slice(features);
+                    None
+                });
+            }
+            return;
+        }
         for (step, &law) in self.step_law.iter().enumerate() {
             let p = self.no_arrival[step];
             if p > 0.0 && rng.random::<f64>() < p {
                 continue;
             }
-            episode.arrive(step, |slot| self.laws[law].draw(rng, &self.support, slot));
+            let law = &self.laws[law];
+            episode.arrive(step, |slot| law.draw(rng, &self.support, slot, step));
         }
     }
 
@@ -181,7 +231,8 @@ impl ContextLaws {
         step: usize,
         slot: &mut [f64],
     ) -> Option<u32> {
-        self.laws[self.step_law[step]].draw(rng, &self.support, slot)
+        let law = &self.laws[self.step_law[step]];
+        law.draw(rng, &self.support, slot, step)
     }
 
     /// Draws `count` independent rows.
@@ -189,6 +240,18 @@ impl ContextLaws {
         let horizon = self.step_law.len();
         let mut rows = ContextRows::new(horizon, self.dimension);
         rows.reserve(count);
+        if self.own().is_some() {
+            for first in (0..count).step_by(OWN_ROWS) {
+                let (steps, features) = self.draw_own(rng, OWN_ROWS.min(count - first));
+                let features = features.chunks_exact(self.dimension);
+                let mut arrivals = steps.into_iter().zip(features).peekable();
+                for index in 0..OWN_ROWS.min(count - first) * horizon {
+                    let arrival = arrivals.next_if(|(step, _)| *step == index % horizon);
+                    rows.push(arrival.map(|(_, features)| features));
+                }
+            }
+            return rows;
+        }
         let mut episode = EpisodeContexts::new(self.dimension);
         for _ in 0..count {
             self.draw(rng, &mut episode);
@@ -273,7 +336,23 @@ impl Law {
         }
     }
 
-    fn draw(&self, rng: &mut impl Rng, support: &Support, slot: &mut [f64]) -> Option<u32> {
+    /// Draws contexts at some steps from an own law with a new seed.
+    fn draw_own(&self, rng: &mut impl Rng, steps: &[usize], features: &mut [f64]) {
+        let seed = rng.random();
+        if let Self::Own { low, high, own } = self
+            && let Some(own) = &own.runs
+        {
+            own.draw(seed, steps, (low, high), features);
+        }
+    }
+
+    fn draw(
+        &self,
+        rng: &mut impl Rng,
+        support: &Support,
+        slot: &mut [f64],
+        step: usize,
+    ) -> Option<u32> {
         match self {
             Self::Finite {
                 points, cumulative, ..
@@ -304,6 +383,10 @@ impl Law {
                     let normal: f64 = rng.sample(StandardNormal);
                     *x = (means[k][i] + deviations[k][i] * normal).clamp(low[i], high[i]);
                 }
+                None
+            }
+            Self::Own { .. } => {
+                self.draw_own(rng, &[step], slot);
                 None
             }
         }

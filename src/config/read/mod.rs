@@ -6,6 +6,7 @@ mod policies;
 
 use std::path::Path;
 
+use super::own::own;
 use super::{Read, Section};
 use crate::error::InputError;
 use crate::files::read_text;
@@ -121,7 +122,9 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     if let Some(features) = &features {
         *names = FeatureNames::Given(features.clone());
     }
-    let kinds = ["finite", "grid", "box", "mixture", "file", "by-step", "log"];
+    let kinds = [
+        "finite", "grid", "box", "mixture", "file", "by-step", "log", "own",
+    ];
     let mut no_arrival = s.number_or_numbers("no_arrival")?;
     let law = match s.kind(&kinds)?.as_str() {
         "log" => {
@@ -142,6 +145,11 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
                     },
                 })
             })?,
+        },
+        "own" => LawSpec::Own {
+            low: s.numbers("low")?,
+            high: s.numbers("high")?,
+            own: own(s, |finder, code, object| finder.law(code, object))?,
         },
         kind => law(s, kind, horizon, names)?,
     };
@@ -232,6 +240,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "logistic-by-action",
         "rkhs",
         "table",
+        "own",
     ];
     Ok(match s.kind(&kinds)?.as_str() {
         "armed" if s.has("highest_other_bid") => s.table("highest_other_bid", |s| {
@@ -260,6 +269,10 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
             kernel: s.table("kernel", kernel)?,
             centers: s.rows("centers")?,
             weights: s.numbers("weights")?,
+        },
+        "own" => ConversionSpec::Own {
+            by_step: s.flag_or("by_step", false)?,
+            own: own(s, |finder, code, object| finder.conversion(code, object))?,
         },
         _ => ConversionSpec::Table {
             probabilities: s.rows("probabilities")?,
