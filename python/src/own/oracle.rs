@@ -65,8 +65,8 @@ impl OracleCell {
     }
 
     /// Asks for the bounds of contexts that are not known, all at once.
-    pub fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
-        let mut new: Vec<(Key, Vec<f64>, usize)> = Vec::new();
+    pub fn look<'c>(&self, contexts: &mut dyn Iterator<Item = Context<'c>>) {
+        let mut new: Vec<(Key, Context<'c>)> = Vec::new();
         {
             let known = open(&self.known);
             let Some(known) = known.as_ref() else { return };
