@@ -53,7 +53,10 @@ fn only_64_bits_are_exact() {
     let said = |more: &[&str]| cbwk_ok(folder.path(), &[&solve, more].concat());
     assert!(said(&["f64"]).contains("exact optimum of the finite context law, H"));
     let single = said(&["f32"]);
-    assert!(!single.contains("exact") && single.contains("computed in 32 bits"), "{single}");
+    assert!(
+        !single.contains("exact") && single.contains("computed in 32 bits"),
+        "{single}"
+    );
     let json: Value = serde_json::from_str(&said(&["f32", "--format", "json"])).unwrap();
     assert_eq!(json["exact"], false);
 }

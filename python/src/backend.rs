@@ -72,7 +72,10 @@ impl Choice {
     /// Opens a new backend.
     pub fn open(&self) -> Result<Box<dyn Backend>, BackendError> {
         let cpu = || Box::new(self.cpu());
-        let (adapter, f64) = (self.adapter.as_deref(), self.precision == Some(Precision::F64));
+        let (adapter, f64) = (
+            self.adapter.as_deref(),
+            self.precision == Some(Precision::F64),
+        );
         match self.kind {
             Kind::Cpu => Ok(cpu()),
             Kind::Gpu => Ok(Box::new(Gpu::open(adapter, f64)?)),
@@ -126,10 +129,17 @@ pub fn adapters(py: Python) -> PyResult<Vec<Bound<PyDict>>> {
         dict.set_item("type", adapter.kind())?;
         dict.set_item("backend", format!("{:?}", adapter.api))?;
         dict.set_item("driver", &adapter.driver)?;
-        let precisions: &[&str] = if adapter.f64 { &["f32", "f64"] } else { &["f32"] };
+        let precisions: &[&str] = if adapter.f64 {
+            &["f32", "f64"]
+        } else {
+            &["f32"]
+        };
         dict.set_item("precisions", precisions)?;
         dict.set_item("unusable", adapter.unusable.as_ref())?;
-        dict.set_item("auto", adapter.is_worth_trying() && std::mem::take(&mut first))?;
+        dict.set_item(
+            "auto",
+            adapter.is_worth_trying() && std::mem::take(&mut first),
+        )?;
         Ok(dict)
     });
     list.collect()

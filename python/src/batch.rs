@@ -1,6 +1,8 @@
 //! `solve_many`: many problems of one shape in one call, as one batch for the backend.
 
-use cbwk_gpu::dp::{BackendError, Coefficients, ContextSample, Problem, Report, ValueTable, stoppable};
+use cbwk_gpu::dp::{
+    BackendError, Coefficients, ContextSample, Problem, Report, ValueTable, stoppable,
+};
 use cbwk_gpu::policy::{Greedy, Rule};
 use cbwk_gpu::task::{HORIZON_LIMIT, TABLE_LIMIT};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
@@ -10,7 +12,9 @@ use rayon::prelude::*;
 use crate::arrays::{Numbers, shape_text, whole};
 use crate::backend::{Asked, Choice, warn_if_single};
 use crate::errors::{of_backend, refused};
-use crate::inputs::{Lists, Shape, arrivals, check_costs, check_probabilities, check_rewards, lists, sample_of};
+use crate::inputs::{
+    Lists, Shape, arrivals, check_costs, check_probabilities, check_rewards, lists, sample_of,
+};
 use crate::pool::{AfterStop, Stop, interruptible, pool};
 
 /// Problems are solved in groups of up to so many (context, action), so that memory holds two copies of a group only.
@@ -19,7 +23,10 @@ const GROUP: usize = 1 << 22;
 /// The most values and actions that a call may return.
 const RETURNED: u64 = 1 << 28;
 
-type Answer<'py> = (Bound<'py, PyArrayDyn<f64>>, Option<Bound<'py, PyArrayDyn<i32>>>);
+type Answer<'py> = (
+    Bound<'py, PyArrayDyn<f64>>,
+    Option<Bound<'py, PyArrayDyn<i32>>>,
+);
 
 /// The value tables of many problems, shape (problems, horizon + 1, budget + 1), and if `policy` the best actions, shape
 /// (problems, horizon, contexts, budget + 1).
@@ -43,9 +50,30 @@ pub fn value_tables<'py>(
     let budget = whole("budget", budget, 0..=TABLE_LIMIT)? as u32;
     let rho = Numbers::of("probabilities", probabilities)?;
     let (count, shape) = match *rho.shape() {
-        [n, contexts, actions] => (n, Shape { steps: 1, contexts, actions }),
-        [n, steps, contexts, actions] if steps == horizon => (n, Shape { steps, contexts, actions }),
-        _ => (0, Shape { steps: 0, contexts: 0, actions: 0 }),
+        [n, contexts, actions] => (
+            n,
+            Shape {
+                steps: 1,
+                contexts,
+                actions,
+            },
+        ),
+        [n, steps, contexts, actions] if steps == horizon => (
+            n,
+            Shape {
+                steps,
+                contexts,
+                actions,
+            },
+        ),
+        _ => (
+            0,
+            Shape {
+                steps: 0,
+                contexts: 0,
+                actions: 0,
+            },
+        ),
     };
     if count * shape.contexts * shape.actions == 0 || shape.actions > usize::from(u16::MAX) {
         let accepted = format!(
@@ -54,18 +82,28 @@ pub fn value_tables<'py>(
         return Err(refused("probabilities", shape_text(rho.shape()), accepted));
     }
     check_probabilities(py, &rho)?;
-    let per_problem = (horizon as u64 + 1) * (u64::from(budget) + 1)
+    let per_problem = (horizon as u64 + 1)
+        * (u64::from(budget) + 1)
         * if policy { 1 + shape.contexts as u64 } else { 1 };
     if per_problem.saturating_mul(count as u64) > RETURNED {
         let found = format!("{count} problems with {per_problem} numbers each");
-        return Err(refused("problems", found, format!("at most {RETURNED} numbers in all")));
+        return Err(refused(
+            "problems",
+            found,
+            format!("at most {RETURNED} numbers in all"),
+        ));
     }
     let rewards = Shared::of("rewards", rewards, count, shape)?;
     check_rewards(py, &rewards.numbers)?;
     let costs = Shared::of("costs", costs, count, shape)?;
     check_costs(py, &costs.numbers)?;
     let weights = weights.map(|w| Numbers::of("weights", w)).transpose()?;
-    let lists = lists(shape, weights.as_ref(), &arrivals(no_arrival, horizon)?, horizon)?;
+    let lists = lists(
+        shape,
+        weights.as_ref(),
+        &arrivals(no_arrival, horizon)?,
+        horizon,
+    )?;
     let batch = Batch {
         rho: rho.values()?.to_vec(),
         rewards: rewards.owned()?,
@@ -106,12 +144,18 @@ impl<'py> Shared<Numbers<'py>> {
         shape: Shape,
     ) -> PyResult<Self> {
         let numbers = Numbers::of(name, object)?;
-        let Shape { steps, contexts, actions } = shape;
+        let Shape {
+            steps,
+            contexts,
+            actions,
+        } = shape;
         let pairs = contexts * actions;
         let (own, size) = match *numbers.shape() {
             [c, a] if (c, a) == (contexts, actions) => (false, pairs),
             [n, c, a] if (n, c, a) == (count, contexts, actions) => (true, pairs),
-            [n, h, c, a] if (n, h, c, a) == (count, steps, contexts, actions) => (true, steps * pairs),
+            [n, h, c, a] if (n, h, c, a) == (count, steps, contexts, actions) => {
+                (true, steps * pairs)
+            }
             ref other => {
                 let accepted = format!(
                     "shape ({contexts}, {actions}), or ({count}, ..., {contexts}, {actions}) as the probabilities"
@@ -191,7 +235,8 @@ impl Batch {
             }
             if self.policy {
                 let problems = problems.par_iter().zip(&tables);
-                let found: Vec<Vec<i32>> = problems.map(|(p, table)| self.actions(p, table)).collect();
+                let found: Vec<Vec<i32>> =
+                    problems.map(|(p, table)| self.actions(p, table)).collect();
                 actions.extend(found.into_iter().flatten());
             }
         }
@@ -209,8 +254,9 @@ impl Batch {
         let rho = &self.rho[problem * size..(problem + 1) * size];
         let mut coefficients = Coefficients::default();
         let pairs = rho.iter().zip(sample.rewards());
-        (coefficients.gain, coefficients.lcb) =
-            pairs.map(|(rho, reward)| Coefficients::of(*rho, *rho, *reward)).unzip();
+        (coefficients.gain, coefficients.lcb) = pairs
+            .map(|(rho, reward)| Coefficients::of(*rho, *rho, *reward))
+            .unzip();
         coefficients
     }
 
@@ -226,7 +272,11 @@ impl Batch {
         let contexts = self.shape.contexts;
         let mut found = Vec::with_capacity(self.horizon * contexts * (self.budget as usize + 1));
         for step in 0..self.horizon {
-            let first = if self.shape.steps > 1 { step * contexts } else { 0 };
+            let first = if self.shape.steps > 1 {
+                step * contexts
+            } else {
+                0
+            };
             for entry in first..first + contexts {
                 let actions = greedy.actions(step, entry, 0..=self.budget);
                 found.extend(actions.iter().map(|action| *action as i32));

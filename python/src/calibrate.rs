@@ -28,7 +28,11 @@ pub fn calibrate<'py>(
     let mistake = Mistake::default();
     let study = study.check(&Changes::of_dict(changes)?, &mistake)?.study;
     if study.oracles().is_empty() {
-        return Err(refused("policies", "no policy with an oracle", "one at least"));
+        return Err(refused(
+            "policies",
+            "no policy with an oracle",
+            "one at least",
+        ));
     }
     let half = study.episodes * study.world.task().horizon() / 2;
     let setting = CoverageSetting {

@@ -48,7 +48,9 @@ impl Changes {
         let mut changes = Self::default();
         for (key, least, most) in WHOLES {
             if let Some(value) = get(key)? {
-                changes.wholes.push((key, whole(key, &value, least..=most)?));
+                changes
+                    .wholes
+                    .push((key, whole(key, &value, least..=most)?));
             }
         }
         if let Some(value) = get("delta")? {

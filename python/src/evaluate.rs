@@ -51,9 +51,18 @@ pub fn expected_rewards<'py>(
     let weights = weights.map(|w| Numbers::of("weights", w)).transpose()?;
     let absent = arrivals(no_arrival, horizon)?;
     let lists = lists(shape, weights.as_ref(), &absent, horizon)?;
-    let sample = sample_of(shape, inputs.rewards.values()?, inputs.costs.values()?, lists)?;
+    let sample = sample_of(
+        shape,
+        inputs.rewards.values()?,
+        inputs.costs.values()?,
+        lists,
+    )?;
     let rho = inputs.ucb.values()?;
-    let repeats = if rho.len() < sample.rewards().len() { shape.steps } else { 1 };
+    let repeats = if rho.len() < sample.rewards().len() {
+        shape.steps
+    } else {
+        1
+    };
     let rho = rho.repeat(repeats);
     let mut given = Given {
         policy: policy.values()?,
@@ -68,7 +77,10 @@ pub fn expected_rewards<'py>(
         rho: &rho,
         budget_max: width as u32 - 1,
     };
-    Ok(PyArray1::from_vec(py, py.detach(|| law.expected_rewards(&mut given))))
+    Ok(PyArray1::from_vec(
+        py,
+        py.detach(|| law.expected_rewards(&mut given)),
+    ))
 }
 
 /// A policy as an array.
@@ -82,7 +94,11 @@ struct Given<'a> {
 
 impl Given<'_> {
     fn entry(&self, step: usize, context: usize) -> usize {
-        if self.shape.steps > 1 { step * self.shape.contexts + context } else { context }
+        if self.shape.steps > 1 {
+            step * self.shape.contexts + context
+        } else {
+            context
+        }
     }
 
     /// The place of (step, context, budget) among the decisions.
@@ -98,7 +114,11 @@ impl Given<'_> {
             false => &self.policy[..0],
         };
         let one = (!self.randomised).then(|| (self.policy[place] as usize, 1.0));
-        let several = shares.iter().copied().enumerate().filter(|(_, share)| *share > 0.0);
+        let several = shares
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, share)| *share > 0.0);
         several.chain(one)
     }
 
@@ -123,12 +143,17 @@ impl Given<'_> {
             let field = format!("policy[{step}, {context}, {budget}]");
             let sum: f64 = self.actions(place).map(|(_, share)| share).sum();
             if (sum - 1.0).abs() > SUM_TOLERANCE {
-                return Err(refused(&field, format!("a sum of {sum}"), "probabilities that sum to 1"));
+                return Err(refused(
+                    &field,
+                    format!("a sum of {sum}"),
+                    "probabilities that sum to 1",
+                ));
             }
             let entry = self.entry(step, context);
             let sample = self.sample;
-            let feasible =
-                |a: usize| sample.reward(entry, a) >= 0.0 && sample.cost(entry, a) as usize <= budget;
+            let feasible = |a: usize| {
+                sample.reward(entry, a) >= 0.0 && sample.cost(entry, a) as usize <= budget
+            };
             if let Some((a, _)) = self.actions(place).find(|(a, _)| *a > 0 && !feasible(*a)) {
                 let found = format!("action {a} with {budget} units left");
                 let accepted = "an action whose reward is not negative and whose cost is left";
@@ -150,8 +175,8 @@ impl Choice for Given<'_> {
         let context = entry % self.shape.contexts;
         for budget in 0..=budget_max {
             let place = self.place(step, context, budget as usize);
-            self.actions(place).for_each(|(action, share)| report(budget, action, share));
+            self.actions(place)
+                .for_each(|(action, share)| report(budget, action, share));
         }
     }
 }
-

@@ -226,7 +226,12 @@ impl Instance {
         root.ignore("policies");
         root.ignore("sweep");
         root.finish()?;
-        let world = spec.check().map_err(|invalid| document.locate(&invalid))?;
+        let check = || {
+            let world = spec.check()?;
+            world.own().try_for_each(|part| part.check(part.what))?;
+            Ok(world)
+        };
+        let world = check().map_err(|invalid: Invalid| document.locate(&invalid))?;
         Ok(Self {
             world: Arc::new(world),
             seed: settings.seed,

@@ -136,14 +136,8 @@ impl Study {
 
     /// Refuses a study with own code that this program does not have.
     pub fn check_own(&self) -> Result<(), Invalid> {
-        match self.own().into_iter().find(|(_, part)| !part.is_here) {
-            None => Ok(()),
-            Some((place, part)) => Err(Invalid::new(
-                place,
-                format!("own {}, {}, which is not here", part.what, part.code),
-                "a program that has it: in Python, cbwk.Study.from_file(...).run() where the module can be imported",
-            )),
-        }
+        let parts = self.own();
+        parts.iter().try_for_each(|(place, part)| part.check(place))
     }
 
     /// The distinct oracles of the policies, named by kind, and also by policy if several have the same kind.

@@ -9,11 +9,9 @@ use super::{RunsError, read_study};
 use crate::config::StudyFile;
 use crate::dp::Backend;
 use crate::error::InputError;
-use crate::experiment::{
-    EpisodeOutcome, Prepared, Record, RegretTally, RunList, Study, Yardstick,
-};
-use crate::policy::MakePolicy;
+use crate::experiment::{EpisodeOutcome, Prepared, Record, RegretTally, RunList, Study, Yardstick};
 use crate::files::{sha256, sha256_of_file};
+use crate::policy::MakePolicy;
 use crate::report::{overview, png};
 use crate::results::open_episodes;
 use crate::results::{EpisodeRow, EpisodesFormat, RecordLog, Run, SummaryRow, SweepIndex};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Invalid;
+
 /// Where own code is found, as `study.toml` and `run.json` name it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnCode {
@@ -80,4 +82,16 @@ pub struct OwnPart<'a> {
     pub code: &'a OwnCode,
     /// Whether this program can run it.
     pub is_here: bool,
+}
+
+impl OwnPart<'_> {
+    /// Refuses code that this program does not have; `place` is its place in the study.
+    pub fn check(&self, place: &str) -> Result<(), Invalid> {
+        if self.is_here {
+            return Ok(());
+        }
+        let found = format!("own {}, {}, which is not here", self.what, self.code);
+        let accepted = "a program that has it: in Python, cbwk.Study.from_file(...).run() where the module can be imported";
+        Err(Invalid::new(place, found, accepted))
+    }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::own::OwnRho;
-use super::{ContextLaws, OwnConversion};
 use super::conversion_check::{
     kernel_expansion, linear_stays_a_probability, probability_row, probability_rows,
     rows_by_action, weight_vector, win_probabilities,
 };
+use super::own::OwnRho;
+use super::{ContextLaws, OwnConversion};
 use crate::error::Invalid;
 use crate::oracle::sigmoid;
 use crate::task::{Application, Context, Kernel, KernelSpec, Own};

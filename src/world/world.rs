@@ -186,9 +186,9 @@ impl World {
 
     /// The parts that are own code.
     pub fn own(&self) -> impl Iterator<Item = OwnPart<'_>> {
-        let law = self.contexts.own().map(|own| own.part("contexts"));
+        let laws = self.contexts.own().map(|own| own.part("contexts"));
         let conversion = self.conversion.own().map(|own| own.part("conversion"));
-        law.into_iter().chain(conversion)
+        laws.chain(conversion)
     }
 
     /// Notes for the user on what the check changed or found unusual.

@@ -230,7 +230,8 @@ impl Maker {
                 task: Arc::new(task.clone()),
             };
             let object = self.entry.call_method1(py, "oracle", (handle,));
-            let cell = |object: Py<PyAny>| OracleCell::new(object.bind(py), task, self.mistake.clone());
+            let cell =
+                |object: Py<PyAny>| OracleCell::new(object.bind(py), task, self.mistake.clone());
             object.and_then(cell).unwrap_or_else(|error| {
                 self.mistake.put(error);
                 cell(py.None()).expect("None has no attributes to fail")

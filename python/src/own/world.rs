@@ -49,7 +49,11 @@ fn numbers<'py>(
     let numbers = Numbers::of(name, answer)?;
     match numbers.shape() == shape {
         true => Ok(numbers),
-        false => Err(refused(name, shape_text(numbers.shape()), shape_text(&shape))),
+        false => Err(refused(
+            name,
+            shape_text(numbers.shape()),
+            shape_text(&shape),
+        )),
     }
 }
 
