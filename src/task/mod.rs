@@ -5,6 +5,7 @@ mod application;
 mod context;
 mod kernel;
 mod limits;
+mod multiplier;
 mod rows;
 mod support;
 #[allow(
@@ -18,6 +19,7 @@ pub use context::{Context, EpisodeContexts};
 pub use kernel::{Kernel, KernelSpec};
 pub(crate) use limits::finite_numbers;
 pub use limits::{COST_LIMIT, HORIZON_LIMIT, NUMBER_LIMIT, TABLE_LIMIT};
+pub use multiplier::Multiplier;
 pub use rows::ContextRows;
 pub use support::Support;
 pub use task::{FeatureRange, Task, TaskSpec};
