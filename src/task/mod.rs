@@ -6,6 +6,7 @@ mod context;
 mod kernel;
 mod limits;
 mod own_code;
+mod multiplier;
 mod rows;
 mod support;
 #[allow(
@@ -20,6 +21,7 @@ pub use kernel::{Kernel, KernelSpec};
 pub(crate) use limits::finite_numbers;
 pub use limits::{COST_LIMIT, HORIZON_LIMIT, NUMBER_LIMIT, TABLE_LIMIT};
 pub use own_code::{Own, OwnCode, OwnPart};
+pub use multiplier::Multiplier;
 pub use rows::ContextRows;
 pub use support::Support;
 pub use task::{FeatureRange, Task, TaskSpec};
