@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::long_args::{ClusterCommand, MergeArgs, RepairArgs, StatusArgs, VerifyArgs};
 use super::machine_args::MachineArgs;
+use super::offer::OfferArgs;
 use super::serve_args::ServeArgs;
 use super::task_args::{BackupArgs, EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
 use super::terminal;
@@ -60,6 +61,8 @@ pub enum Command {
     Fit(FitArgs),
     /// Plan the offers of a task folder whose log has been fitted: plan.csv and a page to look them up.
     Plan(PlanArgs),
+    /// Look up the planned offer to any customer, such as `cbwk-gpu offer shop --step 3 --budget 5 age=44 sex=male`.
+    Offer(OfferArgs),
     /// Say what the plan of a task folder would earn against today's policy, with an interval, and what the log does not
     /// support.
     Evaluate(EvaluateArgs),

@@ -15,6 +15,7 @@ mod long;
 mod long_args;
 mod machine;
 mod machine_args;
+mod offer;
 mod plan;
 mod presets;
 mod progress;
@@ -124,6 +125,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),
         Command::Plan(args) => plan::plan(args),
+        Command::Offer(args) => offer::offer(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
         Command::Devices => devices::devices(),
