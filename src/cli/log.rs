@@ -15,7 +15,9 @@ use cbwk_gpu::learner::live::{Level, Notices};
 pub fn notices(choice: LogChoice, single: bool) -> Notices {
     Arc::new(move |level, shop, text| match choice {
         LogChoice::Json => {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let since = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
             let line = json!({
                 "time_ms": since.as_millis() as u64,
                 "level": word(level),
@@ -33,7 +35,11 @@ pub fn notices(choice: LogChoice, single: bool) -> Notices {
                 Level::Info => "note",
                 other => word(other),
             };
-            say(&format!("{} {}", colour::word(word), printable(&format!("{shop}{text}"))));
+            say(&format!(
+                "{} {}",
+                colour::word(word),
+                printable(&format!("{shop}{text}"))
+            ));
         }
     })
 }

@@ -129,9 +129,18 @@ pub fn repair(args: &RepairArgs) -> anyhow::Result<()> {
     let repaired = TaskFolder::open(&args.folder)?.repair_journal()?;
     let mut out = std::io::stdout().lock();
     match &repaired.aside {
-        None => writeln!(out, "nothing to repair: all {} lines are whole", repaired.kept)?,
+        None => writeln!(
+            out,
+            "nothing to repair: all {} lines are whole",
+            repaired.kept
+        )?,
         Some(aside) => {
-            writeln!(out, "{} lines are kept; the rest is in {}", repaired.kept, aside.display())?;
+            writeln!(
+                out,
+                "{} lines are kept; the rest is in {}",
+                repaired.kept,
+                aside.display()
+            )?;
             for lost in &repaired.lost {
                 writeln!(out, "{}", printable(lost))?;
             }

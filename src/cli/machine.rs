@@ -153,7 +153,9 @@ pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
         .num_threads(threads)
         .stack_size(8 << 20)
         .build_global()
-        .context("the worker threads cannot be started; see ulimit -u, or use fewer with --threads")?;
+        .context(
+            "the worker threads cannot be started; see ulimit -u, or use fewer with --threads",
+        )?;
     Ok(rayon::current_num_threads())
 }
 

@@ -59,7 +59,9 @@ pub fn main() -> ExitCode {
         // The message of a panic has been printed.
         Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
         Err(error) => {
-            say(&format!("error no thread can be started ({error}); see ulimit -u and -v"));
+            say(&format!(
+                "error no thread can be started ({error}); see ulimit -u and -v"
+            ));
             ExitCode::FAILURE
         }
     }

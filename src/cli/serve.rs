@@ -13,9 +13,7 @@ use super::serve_args::{ServeArgs, SyncChoice};
 use super::serve_http::listen;
 use super::serve_shops::{Opener, folders_of};
 use cbwk_gpu::error::InputError;
-use cbwk_gpu::learner::live::{
-    Engine, Job, LiveSettings, Refusal, Reply, Request, RequestQueue,
-};
+use cbwk_gpu::learner::live::{Engine, Job, LiveSettings, Refusal, Reply, Request, RequestQueue};
 
 /// Most bytes of a request.
 const LINE_LIMIT: u64 = 1 << 16;

@@ -129,7 +129,9 @@ mod http {
             };
             let known = self.shops.all();
             let is_here = |name: &str| found.iter().any(|(n, _)| n == name);
-            let gone = known.iter().filter(|(name, _)| !self.single && !is_here(name));
+            let gone = known
+                .iter()
+                .filter(|(name, _)| !self.single && !is_here(name));
             let gone: Vec<&(String, Shop)> = gone.collect();
             for (name, shop) in &gone {
                 self.shops.remove(name);
@@ -147,7 +149,10 @@ mod http {
                 }
                 _ => false,
             };
-            let new: Vec<_> = found.into_iter().filter(|(name, _)| !serves(name)).collect();
+            let new: Vec<_> = found
+                .into_iter()
+                .filter(|(name, _)| !serves(name))
+                .collect();
             let _ = self.open(&new);
             let is_served = |name: &&str| matches!(self.shops.get(name), Some(Shop::Served(_)));
             let names = new.iter().map(|(name, _)| name.as_str());

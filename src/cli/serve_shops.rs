@@ -35,11 +35,14 @@ pub fn folders_of(given: &[PathBuf]) -> Result<Found, InputError> {
     for (name, folder) in &shops {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if !single && !(name.chars().all(plain) && !name.starts_with('.')) {
-            let message = format!("found the shop `{name}`; accepted: a folder named with letters, digits, `.`, `_` and `-`, as its name is part of addresses");
+            let message = format!(
+                "found the shop `{name}`; accepted: a folder named with letters, digits, `.`, `_` and `-`, as its name is part of addresses"
+            );
             return Err(InputError::in_file(folder, message));
         }
         if !names.insert(name) {
-            let message = format!("found a second shop `{name}`; accepted: folders with different names");
+            let message =
+                format!("found a second shop `{name}`; accepted: folders with different names");
             return Err(InputError::in_file(folder, message));
         }
     }
@@ -47,7 +50,9 @@ pub fn folders_of(given: &[PathBuf]) -> Result<Found, InputError> {
 }
 
 fn has_shops(folder: &Path) -> Result<bool, InputError> {
-    Ok(children(folder)?.iter().any(|path| TaskFolder::is_one(path)))
+    Ok(children(folder)?
+        .iter()
+        .any(|path| TaskFolder::is_one(path)))
 }
 
 fn children(folder: &Path) -> Result<Vec<PathBuf>, InputError> {
@@ -59,7 +64,9 @@ fn children(folder: &Path) -> Result<Vec<PathBuf>, InputError> {
 
 fn name_of(folder: &Path) -> String {
     let full = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
-    let name = full.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = full
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "shop".into())
 }
 
@@ -121,12 +128,16 @@ impl Opener {
                 match checked.and_then(|folder| folder.check_journal()) {
                     Ok(_) => whole += 1,
                     Err(error) => {
-                        let text = format!("{error}; the snapshot hides this: see cbwk-gpu verify and repair");
+                        let text = format!(
+                            "{error}; the snapshot hides this: see cbwk-gpu verify and repair"
+                        );
                         notices(Level::Error, &name, &text);
                     }
                 }
             }
-            let text = format!("{whole} of {all} journals read from the first line: they lead to the states of their snapshots");
+            let text = format!(
+                "{whole} of {all} journals read from the first line: they lead to the states of their snapshots"
+            );
             notices(Level::Info, "", &text);
         };
         let thread = Builder::new().name("check".into()).stack_size(8 << 20);

@@ -27,7 +27,8 @@ impl Intake for TaskFile {
         let moment = moment.ok_or_else(|| wrong("a time such as 2026-11-16 09:30"))?;
         let zone = self.columns.zone.as_ref();
         let local = zone.map_or(Some(moment), |zone| moment.local(zone));
-        let local = local.ok_or_else(|| wrong("a time with its date, on which the zone's offset depends"))?;
+        let local = local
+            .ok_or_else(|| wrong("a time with its date, on which the zone's offset depends"))?;
         let step = hours.step(local.second, self.task.horizon);
         let step = step.ok_or_else(|| wrong(&format!("a time from {hours}")))?;
         let note = match (zone, moment.offset) {

@@ -34,7 +34,11 @@ impl Zone {
     /// saving, at any time.
     pub fn offset(&self, utc: Option<i64>) -> Option<i32> {
         match utc {
-            Some(utc) => Some(self.zone.to_offset(Timestamp::from_second(utc).ok()?).seconds()),
+            Some(utc) => Some(
+                self.zone
+                    .to_offset(Timestamp::from_second(utc).ok()?)
+                    .seconds(),
+            ),
             None => self.zone.to_fixed_offset().ok().map(Offset::seconds),
         }
     }

@@ -63,7 +63,10 @@ impl Keys {
             keys.push(Key::parse(line).map_err(|message| (number, message))?);
         }
         match keys.is_empty() {
-            true => Err((1, "found no token; accepted: one of 16 bytes or more".into())),
+            true => Err((
+                1,
+                "found no token; accepted: one of 16 bytes or more".into(),
+            )),
             false => Ok(Self(keys)),
         }
     }
@@ -100,7 +103,8 @@ impl Keys {
             return Err((StatusCode::UNAUTHORIZED, message));
         };
         if key.role < Role::needed_for(op) {
-            let message = "token: its role does not allow this request; accepted: a key with a higher role";
+            let message =
+                "token: its role does not allow this request; accepted: a key with a higher role";
             return Err((StatusCode::FORBIDDEN, message));
         }
         match (&key.shops, shop) {
@@ -177,7 +181,9 @@ fn check_origin(headers: &HeaderMap) -> Result<(), &'static str> {
     };
     let address = name.parse::<std::net::IpAddr>();
     if name != "localhost" && !address.is_ok_and(|address| address.is_loopback()) {
-        return Err("host: found another; accepted: localhost, or a loopback address such as 127.0.0.1 or [::1]");
+        return Err(
+            "host: found another; accepted: localhost, or a loopback address such as 127.0.0.1 or [::1]",
+        );
     }
     match text(header::ORIGIN) {
         Some(origin) if origin.strip_prefix("http://") != Some(host) => {

@@ -90,29 +90,51 @@ type Number = fn(&Figures) -> Option<f64>;
 
 /// Gauges: name, help, number.
 const GAUGES: [(&str, &str, Number); 11] = [
-    ("journal_bytes", "Bytes of the journal", |f| Some(f.journal_bytes as f64)),
-    ("journal_lines", "Lines of the journal", |f| Some(f.lines as f64)),
-    ("plan_seconds", "Time that the last plan took", |f| f.plan_seconds),
-    ("plan_timestamp_seconds", "When the last plan was made, since 1970", |f| {
-        f.planned_ms.map(|ms| ms as f64 / 1000.0)
+    ("journal_bytes", "Bytes of the journal", |f| {
+        Some(f.journal_bytes as f64)
     }),
-    ("planning", "1 while a plan is made", |f| Some(f64::from(u8::from(f.planning)))),
-    ("episode_open", "1 while an episode is open", |f| Some(f64::from(u8::from(f.open)))),
-    ("units", "Units left in the open episode, held ones included", |f| {
-        f.open.then_some(f64::from(f.units))
+    ("journal_lines", "Lines of the journal", |f| {
+        Some(f.lines as f64)
     }),
+    ("plan_seconds", "Time that the last plan took", |f| {
+        f.plan_seconds
+    }),
+    (
+        "plan_timestamp_seconds",
+        "When the last plan was made, since 1970",
+        |f| f.planned_ms.map(|ms| ms as f64 / 1000.0),
+    ),
+    ("planning", "1 while a plan is made", |f| {
+        Some(f64::from(u8::from(f.planning)))
+    }),
+    ("episode_open", "1 while an episode is open", |f| {
+        Some(f64::from(u8::from(f.open)))
+    }),
+    (
+        "units",
+        "Units left in the open episode, held ones included",
+        |f| f.open.then_some(f64::from(f.units)),
+    ),
     ("held", "Units held by offers without an outcome", |f| {
         f.open.then_some(f64::from(f.held))
     }),
     ("episodes", "Episodes begun", |f| Some(f.episodes as f64)),
-    ("reward_hoped", "Optimistic value of the plans of the ended episodes", |f| Some(f.hoped)),
-    ("reward_earned", "Reward of the ended episodes", |f| Some(f.earned)),
+    (
+        "reward_hoped",
+        "Optimistic value of the plans of the ended episodes",
+        |f| Some(f.hoped),
+    ),
+    ("reward_earned", "Reward of the ended episodes", |f| {
+        Some(f.earned)
+    }),
 ];
 
 /// Counters since the start of the service: name, help, number.
 const COUNTERS: [(&str, &str, Number); 2] = [
     ("syncs", "Syncs of the journal", |f| Some(f.syncs as f64)),
-    ("sync_seconds", "Time that these syncs took", |f| Some(f.sync_seconds)),
+    ("sync_seconds", "Time that these syncs took", |f| {
+        Some(f.sync_seconds)
+    }),
 ];
 
 impl Collector for OfShops {

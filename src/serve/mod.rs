@@ -258,7 +258,10 @@ impl Shared {
             (None, true) => self.settings.shops.first(),
             (None, false) => None,
         };
-        let checked = self.settings.keys.check(&parts.headers, op, named.as_deref());
+        let checked = self
+            .settings
+            .keys
+            .check(&parts.headers, op, named.as_deref());
         if let Err(refused) = checked {
             return refuse(refused);
         }
@@ -266,7 +269,9 @@ impl Shared {
         // Read in any case, so that the connection can be reused.
         let body = read_body(body).await;
         peer.has_asked();
-        let found = named.as_deref().and_then(|name| self.settings.shops.get(name));
+        let found = named
+            .as_deref()
+            .and_then(|name| self.settings.shops.get(name));
         let answer = match (found, named.as_deref()) {
             (Some(Shop::Served(queue)), _) => match request(op, body) {
                 Ok(request) => self.ask(&queue, request).await,
@@ -285,7 +290,8 @@ impl Shared {
                 return reply(Err(Refusal::new(Code::Unknown, message)));
             }
         };
-        self.metrics.count(named.as_deref().unwrap_or(""), op, &answer, start.elapsed());
+        self.metrics
+            .count(named.as_deref().unwrap_or(""), op, &answer, start.elapsed());
         reply(answer)
     }
 

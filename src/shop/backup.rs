@@ -84,7 +84,11 @@ impl TaskFolder {
         fs::create_dir_all(to).map_err(unwritable)?;
         // The snapshot before the journal: so the journal has all lines that the snapshot was made from.
         for file in self.files_to_copy()? {
-            copy(&file, &to.join(file.file_name().unwrap_or_default()), u64::MAX)?;
+            copy(
+                &file,
+                &to.join(file.file_name().unwrap_or_default()),
+                u64::MAX,
+            )?;
         }
         let journal = self.place(JOURNAL_FILE);
         let mut journal_bytes = 0;
@@ -123,7 +127,8 @@ impl TaskFolder {
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let is_other = [JOURNAL_FILE, INDEX].contains(&name.as_str()) || name.ends_with(".partial");
+            let is_other =
+                [JOURNAL_FILE, INDEX].contains(&name.as_str()) || name.ends_with(".partial");
             if entry.file_type().map_err(unreadable)?.is_file() && !is_other {
                 files.push(entry.path());
             }

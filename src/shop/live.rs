@@ -39,7 +39,9 @@ pub enum ServeError {
 impl TaskFolder {
     /// The live learner after all events of its journal, with notes for the user.
     pub fn live(&self, settings: LiveSettings) -> Result<(Live, Vec<String>), ServeError> {
-        self.start(settings, |start| Live::open(&self.place(JOURNAL_FILE), start()))
+        self.start(settings, |start| {
+            Live::open(&self.place(JOURNAL_FILE), start())
+        })
     }
 
     /// Checks the folder: its files, and its journal from the first line. Returns what was found in order. Changes

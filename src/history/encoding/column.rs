@@ -135,7 +135,10 @@ impl Column {
                     notes.push(match level {
                         "" => format!("column `{column}` is missing"),
                         level => {
-                            format!("column `{column}`: the log has no level `{}`", excerpt(level))
+                            format!(
+                                "column `{column}`: the log has no level `{}`",
+                                excerpt(level)
+                            )
                         }
                     });
                 }

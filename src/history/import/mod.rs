@@ -12,6 +12,7 @@ mod steps;
 mod summary;
 mod survey;
 mod write;
+mod zones;
 
 use std::io::Write;
 use std::path::Path;

@@ -6,11 +6,12 @@ use csv::StringRecord;
 
 use super::source::RawFile;
 use super::spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
+use super::zones::check_zones;
 use crate::error::InputError;
 use crate::history::calendar::DateOrder;
 use crate::history::clock::{Moment, OpeningHours, date_of};
-use crate::history::zone::Zone;
 use crate::history::raw::{self, Raw};
+use crate::history::zone::Zone;
 use crate::task::COST_LIMIT;
 
 /// The indices of the columns, and how to read them.
@@ -156,7 +157,8 @@ impl Layout {
         }
         if layout.steps == StepKind::Time {
             layout.date_order = layout.find_date_order(file)?;
-            layout.without_zone = layout.check_zones(file)?;
+            let read = |cell: &str| Moment::parse(cell, layout.date_order);
+            layout.without_zone = check_zones(file, layout.step, layout.zone.is_some(), read)?;
         }
         Ok(layout)
     }
@@ -183,27 +185,6 @@ impl Layout {
             }
             (order, _) => Ok(order),
         }
-    }
-
-    /// Refuses times of different zones if the shop's is not known; returns the number of times without one if it is.
-    fn check_zones(&self, file: &RawFile) -> Result<u64, InputError> {
-        let (mut first, mut without) = (None, 0);
-        file.each(|line, record| {
-            let cell = record.map_or("", |record| record[self.step].trim());
-            let Some(moment) = Moment::parse(cell, self.date_order) else {
-                return Ok(());
-            };
-            without += u64::from(moment.offset.is_none());
-            let (offset, before) = first.get_or_insert_with(|| (moment.offset, cell.to_string()));
-            match *offset == moment.offset || self.zone.is_some() {
-                true => Ok(()),
-                false => Err(file.at(line, format!(
-                    "column `{}`: found `{cell}` after `{before}`, which have different zones; accepted: one zone, or the zone of the shop, to which all are converted",
-                    file.names()[self.step]
-                ))),
-            }
-        })?;
-        Ok(if self.zone.is_some() { without } else { 0 })
     }
 
     /// A column requested as a feature; episode, action and outcome cannot be features.
@@ -314,7 +295,10 @@ impl Layout {
         match self.steps {
             StepKind::Time => {
                 let moment = Moment::parse(text, self.date_order)?;
-                let local = self.zone.as_ref().map_or(Some(moment), |zone| moment.local(zone));
+                let local = self
+                    .zone
+                    .as_ref()
+                    .map_or(Some(moment), |zone| moment.local(zone));
                 local.map(When::Moment)
             }
             StepKind::Lead => raw::whole(text).map(When::Lead),

@@ -36,7 +36,10 @@ pub fn plan_csv(
     header.extend(rest.split(',').map(String::from));
     writer.write_record(&header).expect("writing to memory");
     let by_segment = |segment: &Segment| -> (Vec<String>, Vec<[f64; 3]>) {
-        let raw = segment.values.iter().map(|value| no_formula(value.to_string()));
+        let raw = segment
+            .values
+            .iter()
+            .map(|value| no_formula(value.to_string()));
         let raw = raw.collect();
         (raw, plan.acceptance(fitted, &segment.features))
     };

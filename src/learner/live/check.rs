@@ -39,7 +39,9 @@ pub fn check_journal<'s>(
     match found {
         Found::Nothing => checks.push("snapshot: none of this version".into()),
         Found::Ahead(lines) => {
-            let message = format!("the snapshot was made from {lines} lines that are not all here: the journal was cut or replaced");
+            let message = format!(
+                "the snapshot was made from {lines} lines that are not all here: the journal was cut or replaced"
+            );
             return Err(damaged(book.lines + 1, message));
         }
         Found::Fits(snapshot) => {
@@ -75,10 +77,7 @@ pub struct Repaired {
 
 /// Keeps the lines up to the first that is damaged or does not follow from those before it; the rest is put aside, and
 /// said. Nobody else may use the journal.
-pub fn repair<'s>(
-    path: &Path,
-    start: impl Fn() -> LiveStart<'s>,
-) -> Result<Repaired, LiveError> {
+pub fn repair<'s>(path: &Path, start: impl Fn() -> LiveStart<'s>) -> Result<Repaired, LiveError> {
     let io = |reason| JournalError::Io {
         path: path.to_path_buf(),
         reason,
@@ -114,7 +113,10 @@ fn whole_lines(path: &Path) -> Result<(u64, u64, String), LiveError> {
     let read = JournalLines::of_file(path)?.each(0, 1, |number, place, line| {
         let head: Head = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         if head.seq != number {
-            return Err(format!("found line {} of the journal in its place", head.seq));
+            return Err(format!(
+                "found line {} of the journal in its place",
+                head.seq
+            ));
         }
         (kept, end) = (number, place + line.len() as u64 + 1);
         Ok(())
@@ -147,19 +149,35 @@ fn contents(aside: &Path) -> std::io::Result<Vec<String>> {
         match value {
             Ok(value) if checksum(line).is_some() => {
                 let op = value["op"].as_str().unwrap_or("?").to_string();
-                ids.extend(value["id"].as_str().filter(|_| op == "decide").map(String::from));
+                ids.extend(
+                    value["id"]
+                        .as_str()
+                        .filter(|_| op == "decide")
+                        .map(String::from),
+                );
                 *kinds.entry(op).or_insert(0) += 1;
             }
             _ => unreadable += 1,
         }
     }
     let mut said = vec![format!("{unreadable} lines cannot be read")];
-    said.extend(kinds.iter().map(|(op, count)| format!("{count} of `{op}` are lost")));
+    said.extend(
+        kinds
+            .iter()
+            .map(|(op, count)| format!("{count} of `{op}` are lost")),
+    );
     if !ids.is_empty() {
         let more = ids.len().saturating_sub(IDS);
         ids.truncate(IDS);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        said.push(format!("decisions that are no longer known: {}{more}", ids.join(", ")));
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        said.push(format!(
+            "decisions that are no longer known: {}{more}",
+            ids.join(", ")
+        ));
     }
     Ok(said)
 }

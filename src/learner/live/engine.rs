@@ -170,7 +170,9 @@ fn watch(served: &Mutex<Vec<Arc<Served>>>, ended: &AtomicBool) {
         checks = (checks + 1) % JOURNALS;
         let due: Vec<Arc<Served>> = {
             let served = lock(served);
-            let due = served.iter().filter(|served| checks == 0 || served.is_due(now));
+            let due = served
+                .iter()
+                .filter(|served| checks == 0 || served.is_due(now));
             due.cloned().collect()
         };
         due.iter().for_each(Served::schedule);

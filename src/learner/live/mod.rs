@@ -33,11 +33,11 @@ use crate::error::Invalid;
 use book::{Book, Episode};
 use record::{BeginRecord, EndRecord, ObserveRecord};
 
+pub(crate) use super::journal::whole_journal_bytes;
 pub use check::Repaired;
+pub(crate) use check::{check_journal, repair};
 pub use engine::{Engine, Job, Level, Notices, RequestQueue};
 pub use figures::Figures;
-pub(crate) use super::journal::whole_journal_bytes;
-pub(crate) use check::{check_journal, repair};
 pub(crate) use record::{DecideRecord, FORMAT, OpenRecord};
 pub use replay::LiveError;
 pub(crate) use replay::{LiveStart, read_journal};

@@ -54,7 +54,9 @@ impl PlanPage {
         Self {
             u_hat: policy.shared_u_hat(),
             steps: (0..steps).map(at).collect(),
-            values: actions.map(|a| task.application().action_value(a)).collect(),
+            values: actions
+                .map(|a| task.application().action_value(a))
+                .collect(),
             reward_max: task.reward_max(),
         }
     }
@@ -67,7 +69,10 @@ impl PlanPage {
     pub fn offers(&self) -> Value {
         let steps = evenly_spaced(self.u_hat.horizon(), STEPS);
         let most = self.u_hat.budget_max() as usize;
-        let budgets: Vec<u32> = evenly_spaced(most, BUDGETS).iter().map(|b| *b as u32 + 1).collect();
+        let budgets: Vec<u32> = evenly_spaced(most, BUDGETS)
+            .iter()
+            .map(|b| *b as u32 + 1)
+            .collect();
         let mut rule = Rule::default();
         let mut cell = |h: usize, b: u32| {
             let (mut sum, mut count) = (0.0, 0);

@@ -193,7 +193,10 @@ impl Served {
         self.answer(&mut live, None, |live| {
             let mut queue = lock(&self.queue);
             // It waits for a plan, and those behind it wait with it: they were sent later.
-            let waits = queue.jobs.front().is_some_and(|job| live.must_wait(&job.request));
+            let waits = queue
+                .jobs
+                .front()
+                .is_some_and(|job| live.must_wait(&job.request));
             match waits {
                 true => None,
                 false => queue.jobs.pop_front(),
@@ -203,7 +206,10 @@ impl Served {
         self.due.store(next, Ordering::Relaxed);
         let queue = lock(&self.queue);
         self.taken.notify_all();
-        queue.jobs.front().is_some_and(|job| !live.must_wait(&job.request))
+        queue
+            .jobs
+            .front()
+            .is_some_and(|job| !live.must_wait(&job.request))
     }
 
     /// Answers a request and those that `more` returns, with one commit.

@@ -32,7 +32,11 @@ impl Live {
     /// Has the plan's numbers computed unless that has been done or is under way.
     fn compute_page(&mut self) {
         let wanted = (self.book.plans, self.book.episodes.len());
-        let Some(learner) = self.learner.as_ref().filter(|_| self.view.asked != Some(wanted)) else {
+        let Some(learner) = self
+            .learner
+            .as_ref()
+            .filter(|_| self.view.asked != Some(wanted))
+        else {
             return;
         };
         let known = self.view.asked.is_some_and(|(plan, _)| plan == wanted.0);
