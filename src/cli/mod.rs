@@ -17,6 +17,7 @@ mod plan;
 mod presets;
 mod progress;
 mod report;
+mod reprice;
 mod reproduce;
 mod resources;
 mod runner;
@@ -103,6 +104,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Plan(args) => plan::plan(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
+        Command::Reprice(args) => reprice::reprice(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),
         Command::Completions(args) => shell::completions(args),
