@@ -24,7 +24,7 @@ use crate::oracle::Oracle;
 use crate::task::{Context, EpisodeContexts};
 
 pub use advance::{AdvanceTimes, advance, plan};
-pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE};
+pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE, Terms};
 pub use fluid::Fluid;
 pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
 pub use logistic_ucb1::LogisticUcb1;

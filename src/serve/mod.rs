@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 
-use crate::learner::live::{Code, Job, Refusal, Reply, Request, RequestQueue};
+use crate::learner::live::{Code, EVENTS, Job, Refusal, Reply, Request, RequestQueue};
 use guard::{Guarded, Peer};
 use metrics::Metrics;
 
@@ -158,7 +158,7 @@ fn asked<'p>(method: &Method, path: &'p str) -> Asked<'p> {
 fn is_op(method: &Method, op: &str) -> bool {
     match *method {
         Method::GET => matches!(op, "state" | "view"),
-        Method::POST => matches!(op, "begin" | "decide" | "observe" | "end"),
+        Method::POST => EVENTS.contains(&op),
         _ => false,
     }
 }
@@ -190,7 +190,10 @@ async fn answer(
                 peer.is_known();
                 // Read in any case, so that the connection can be reused.
                 let _ = read_body(body).await;
-                let message = "no such address; accepted: POST /v1/begin, decide, observe, end; GET /v1/state, /v1/shops, /metrics, /livez, /readyz, /; with several shops /v1/SHOP/begin and so on";
+                let message = format!(
+                    "no such address; accepted: POST /v1/{}; GET /v1/state, /v1/shops, /metrics, /livez, /readyz, /; with several shops /v1/SHOP/begin and so on",
+                    EVENTS.join(", ")
+                );
                 reply(Err(Refusal::new(Code::Unknown, message)))
             }
         },

@@ -9,10 +9,12 @@ use super::learner_file::LearnerFile;
 use super::{LOG_FILE, TaskFolder};
 use crate::config::initial_log_of;
 use crate::dp::cpu::Cpu;
-use crate::error::{InputError, Invalid};
+use crate::error::{InputError, Invalid, OutputError};
 use crate::files::{sha256, sha256_of_file};
+use crate::history::TaskFile;
 use crate::learner::live::{
-    FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord, Repaired, check_journal, repair,
+    FORMAT, Live, LiveError, LiveSettings, LiveStart, MakeLearner, OpenRecord, Rails, Repaired,
+    check_journal, repair,
 };
 use crate::learner::{Learner, LearnerError, LearnerSettings};
 use crate::oracle::OracleConfig;
@@ -34,6 +36,9 @@ pub enum ServeError {
     /// The journal or the learner.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// A file that cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl TaskFolder {
@@ -64,7 +69,7 @@ impl TaskFolder {
     fn start<T>(
         &self,
         settings: LiveSettings,
-        work: impl for<'s> FnOnce(&'s dyn Fn() -> LiveStart<'s>) -> Result<T, LiveError>,
+        work: impl FnOnce(&dyn Fn() -> LiveStart) -> Result<T, LiveError>,
     ) -> Result<T, ServeError> {
         let document = self.learner_document()?;
         let file = LearnerFile::from_document(&document)?;
@@ -92,24 +97,48 @@ impl TaskFolder {
             LearnerError::Invalid(invalid) => refused(invalid),
             other => InputError::in_file(document.file(), other.to_string()),
         })?;
-        let task = serde_json::to_vec(&self.file).expect("a task file can be written");
-        let make = || make(&self.task, &oracle, learner);
+        if let Some(fixed) = settings.fixed
+            && self.task.application().action_at(fixed).is_none()
+        {
+            let list = self.task.application().action_values();
+            let message = format!("found fixed:{fixed}; accepted: one of {list:?}");
+            return Err(InputError::option("policy", message).into());
+        }
+        let task_of_learner = Arc::clone(&self.task);
+        let fresh: MakeLearner = Arc::new(move || make(&task_of_learner, &oracle, learner));
         let start = || LiveStart {
-            learner: &make,
+            learner: Arc::clone(&fresh),
             log: log.clone(),
             open: OpenRecord {
                 format: FORMAT,
-                task: sha256(&task),
+                task: self.task_sum(),
                 log: log_sum.clone(),
                 learner: file.resolved.clone(),
             },
             intake: Box::new(self.file.clone()),
             settings: LiveSettings {
                 seed: file.seed,
+                rails: self.file.rails,
                 ..settings
             },
         };
         Ok(work(&start)?)
+    }
+}
+
+impl TaskFolder {
+    /// The checksum of the task, which a journal names. Guard rails may change at any time.
+    fn task_sum(&self) -> String {
+        Self::sum_of(&self.file)
+    }
+
+    /// Likewise of another task file.
+    pub(super) fn sum_of(file: &TaskFile) -> String {
+        let file = TaskFile {
+            rails: Rails::default(),
+            ..file.clone()
+        };
+        sha256(&serde_json::to_vec(&file).expect("a task file can be written"))
     }
 }
 

@@ -5,6 +5,7 @@ mod fitted_study;
 mod folder;
 mod learner_file;
 mod live;
+mod reprice;
 
 use folder::{LOG_FILE, MODEL_FILE};
 use live::{JOURNAL_FILE, SNAPSHOT_FILE};
@@ -13,3 +14,4 @@ pub use backup::{Backup, BackupError};
 pub use folder::TaskFolder;
 pub use learner_file::LiveLearning;
 pub use live::ServeError;
+pub use reprice::Reprice;

@@ -14,9 +14,9 @@ const IDS: usize = 10;
 
 /// Reads a journal from its start, replays it, and compares the state with that of the snapshot. Changes nothing, and the
 /// journal may be in use. Returns what was found in order.
-pub fn check_journal<'s>(
+pub fn check_journal(
     path: &Path,
-    start: impl Fn() -> LiveStart<'s>,
+    start: impl Fn() -> LiveStart,
 ) -> Result<Vec<String>, LiveError> {
     let journal = Journal::read(path, None)?;
     let found = snapshot::read(&snapshot::path_of(path), &journal);
@@ -43,6 +43,9 @@ pub fn check_journal<'s>(
                 "the snapshot was made from {lines} lines that are not all here: the journal was cut or replaced"
             );
             return Err(damaged(book.lines + 1, message));
+        }
+        Found::Fits(snapshot) if snapshot.book.task != live.book.task => {
+            checks.push("snapshot: of an earlier price list, and not used".into());
         }
         Found::Fits(snapshot) => {
             let lines = snapshot.book.lines;
@@ -77,7 +80,7 @@ pub struct Repaired {
 
 /// Keeps the lines up to the first that is damaged or does not follow from those before it; the rest is put aside, and
 /// said. Nobody else may use the journal.
-pub fn repair<'s>(path: &Path, start: impl Fn() -> LiveStart<'s>) -> Result<Repaired, LiveError> {
+pub fn repair(path: &Path, start: impl Fn() -> LiveStart) -> Result<Repaired, LiveError> {
     let io = |reason| JournalError::Io {
         path: path.to_path_buf(),
         reason,

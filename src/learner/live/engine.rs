@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::served::Served;
 use super::threads::{Threads, lock};
@@ -166,16 +166,36 @@ fn watch(served: &Mutex<Vec<Arc<Served>>>, ended: &AtomicBool) {
     let mut checks = 0;
     while !ended.load(Ordering::Relaxed) {
         std::thread::sleep(PAUSE);
-        let now = now_ms();
         checks = (checks + 1) % JOURNALS;
         let due: Vec<Arc<Served>> = {
             let served = lock(served);
             let due = served
                 .iter()
-                .filter(|served| checks == 0 || served.is_due(now));
+                .filter(|served| checks == 0 || served.is_due());
             due.cloned().collect()
         };
         due.iter().for_each(Served::schedule);
+    }
+}
+
+/// Milliseconds since 1970 that never go back or jump: holds end by this clock. It is set by the machine's clock at the
+/// start, and again whenever no hold is open.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    set: Instant,
+    set_ms: u64,
+}
+
+impl Clock {
+    pub fn start() -> Self {
+        Self {
+            set: Instant::now(),
+            set_ms: now_ms(),
+        }
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.set_ms + self.set.elapsed().as_millis() as u64
     }
 }
 

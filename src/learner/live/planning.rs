@@ -50,8 +50,14 @@ impl Live {
         };
         let (sender, receiver) = sync_channel(1);
         self.planner = Some(receiver);
+        let fresh = Arc::clone(&self.fresh);
         self.in_background(Box::new(move || {
             let start = Instant::now();
+            if learner.is_amended() {
+                // The oracle has learnt from what is corrected now.
+                let made = fresh().and_then(|fresh| learner.amended(fresh));
+                learner = made.expect("the same learner was made before");
+            }
             let planned = learner.replan();
             let _ = sender.send((learner, planned, start.elapsed()));
         }));
@@ -65,8 +71,8 @@ impl Live {
     /// Whether a request can only be answered once a plan is made.
     pub(super) fn must_wait(&self, request: &Request) -> bool {
         match request {
-            Request::Begin { episode, .. } => {
-                self.is_planning() && self.book.episode(episode).is_none()
+            Request::Begin(begin) => {
+                self.is_planning() && self.book.episode(&begin.episode).is_none()
             }
             _ => false,
         }
@@ -98,11 +104,18 @@ impl Live {
         self.planner = None;
         self.planned = Some((self.now_ms, time));
         let fit = learner.policy().last_fit();
-        for (offer, accepted) in std::mem::take(&mut self.pending_outcomes) {
-            let observed = learner.observe_offer(offer, accepted);
+        let pending = std::mem::take(&mut self.pending_outcomes);
+        for (id, offer, accepted) in &pending {
+            let observed = learner.observe_offer(*offer, *accepted);
             debug_assert!(observed.is_ok(), "each outcome is observed once");
+            if let (Ok(settled), Some(decision)) =
+                (observed, self.book.decisions.get_mut(id.as_str()))
+            {
+                decision.row = settled.row;
+            }
         }
         self.learner = Some(learner);
+        pending.iter().for_each(|(id, ..)| self.forget_late(id));
         // A plan that failed is tried again after the next episode; until then the old one stays.
         if planned.is_ok() {
             self.book.plans += 1;
@@ -116,6 +129,16 @@ impl Live {
     /// When the next hold expires, in milliseconds since 1970.
     pub(super) fn next_hold(&self) -> Option<u64> {
         self.book.holds.first().map(|(until, _)| *until)
+    }
+
+    /// After a start: if the machine's clock was set back in the meantime, no hold lasts longer than it was given.
+    pub(super) fn limit_holds(&mut self) {
+        self.now_ms = super::engine::now_ms();
+        if let Some(ms) = self.settings.hold_ms {
+            let latest = self.now_ms + ms;
+            let holds = std::mem::take(&mut self.book.holds).into_iter();
+            self.book.holds = holds.map(|(until, id)| (until.min(latest), id)).collect();
+        }
     }
 
     pub(super) fn release_due(&mut self) {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use super::engine::{Engine, Level, Notices, now_ms};
+use super::engine::{Clock, Engine, Level, Notices};
 use super::threads::{Threads, lock};
 use super::{Code, Figures, Job, Live, Refusal, Request};
 
@@ -19,6 +19,7 @@ pub struct Served {
     /// Notified when jobs were taken.
     taken: Condvar,
     live: Mutex<Live>,
+    clock: Mutex<Clock>,
     figures: Mutex<Figures>,
     /// Whether a request gains nothing by waiting for others and leaves no hold to check.
     at_once: bool,
@@ -62,6 +63,7 @@ impl Served {
             taken: Condvar::new(),
             figures: Mutex::new(live.figures()),
             live: Mutex::new(live),
+            clock: Mutex::new(Clock::start()),
             at_once,
             due: AtomicU64::new(u64::MAX),
             fault: AtomicBool::new(false),
@@ -124,8 +126,9 @@ impl Served {
         lock(&self.queue).state == State::Open
     }
 
-    pub fn is_due(&self, now: u64) -> bool {
-        self.due.load(Ordering::Relaxed) <= now
+    /// Whether a hold has expired.
+    pub fn is_due(&self) -> bool {
+        self.due.load(Ordering::Relaxed) <= lock(&self.clock).now_ms()
     }
 
     /// Has a thread look at the queue, the plan and the holds.
@@ -189,7 +192,10 @@ impl Served {
             Ok(live) => live,
             Err(_) => panic!("a request failed before"),
         };
-        live.poll(now_ms());
+        if live.next_hold().is_none() {
+            *lock(&self.clock) = Clock::start();
+        }
+        live.poll(lock(&self.clock).now_ms());
         self.answer(&mut live, None, |live| {
             let mut queue = lock(&self.queue);
             // It waits for a plan, and those behind it wait with it: they were sent later.
@@ -219,7 +225,10 @@ impl Served {
             true => Ok(()),
             false => live.commit(),
         };
-        let now = now_ms();
+        let now = match self.at_once {
+            true => super::engine::now_ms(),
+            false => lock(&self.clock).now_ms(),
+        };
         let mut replies = Vec::new();
         let mut next = first.or_else(|| more(live));
         while let Some(Job { request, reply }) = next {

@@ -103,6 +103,10 @@ impl Live {
             let day = learner.and_then(Learner::so_far);
             json!({
                 "episode": episode.name,
+                "begun": episode.budget,
+                "adjusted": episode.adjusted,
+                "oversold": day.map(|day| day.oversold),
+                "cancelled": episode.cancelled,
                 "budget": learner.and_then(Learner::budget),
                 "held": learner.map(Learner::held),
                 "spent": day.map(|day| day.spent),
@@ -115,6 +119,7 @@ impl Live {
         });
         json!({
             "ok": true,
+            "episode": self.book.open_episode().map(|episode| &episode.name),
             "open": open,
             "episodes": self.book.episodes.len(),
             "decisions": self.book.decisions.len(),
