@@ -45,7 +45,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         return Err(InputError::option("DIR", message).into());
     };
     let (live, check) = opener.live(name, folder)?;
-    let engine = Engine::start(Arc::clone(&opener.notices))?;
+    let engine = Engine::start(Arc::clone(&opener.notices), true)?;
     let queue = engine.open(name, live, WAITING);
     opener.check_journals(check.into_iter().collect());
     lines(engine, queue)

@@ -41,7 +41,7 @@ mod http {
         check_address(address, &keys)?;
         allow_open_files();
         let interrupt = Interrupt::listen()?;
-        let engine = Engine::start(Arc::clone(&opener.notices))?;
+        let engine = Engine::start(Arc::clone(&opener.notices), found.single)?;
         let all = Arc::new(AllShops {
             engine,
             shops: Arc::default(),

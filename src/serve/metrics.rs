@@ -89,7 +89,7 @@ impl std::fmt::Debug for OfShops {
 type Number = fn(&Figures) -> Option<f64>;
 
 /// Gauges: name, help, number.
-const GAUGES: [(&str, &str, Number); 11] = [
+const GAUGES: [(&str, &str, Number); 12] = [
     ("journal_bytes", "Bytes of the journal", |f| {
         Some(f.journal_bytes as f64)
     }),
@@ -118,6 +118,11 @@ const GAUGES: [(&str, &str, Number); 11] = [
     ("held", "Units held by offers without an outcome", |f| {
         f.open.then_some(f64::from(f.held))
     }),
+    (
+        "oversold",
+        "Accepted offers of the open episode for which no unit was left",
+        |f| f.open.then_some(f64::from(f.oversold)),
+    ),
     ("episodes", "Episodes begun", |f| Some(f.episodes as f64)),
     (
         "reward_hoped",

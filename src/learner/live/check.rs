@@ -14,10 +14,7 @@ const IDS: usize = 10;
 
 /// Reads a journal from its start, replays it, and compares the state with that of the snapshot. Changes nothing, and the
 /// journal may be in use. Returns what was found in order.
-pub fn check_journal(
-    path: &Path,
-    start: impl Fn() -> LiveStart,
-) -> Result<Vec<String>, LiveError> {
+pub fn check_journal(path: &Path, start: impl Fn() -> LiveStart) -> Result<Vec<String>, LiveError> {
     let journal = Journal::read(path, None)?;
     let found = snapshot::read(&snapshot::path_of(path), &journal);
     let end = journal.end();

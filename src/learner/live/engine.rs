@@ -84,11 +84,16 @@ impl RequestQueue {
 }
 
 impl Engine {
-    /// Starts the threads. Fails where the system allows no more.
-    pub fn start(notices: Notices) -> io::Result<Self> {
+    /// Starts the threads, for one shop or for any number. Fails where the system allows no more.
+    pub fn start(notices: Notices, single: bool) -> io::Result<Self> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        // Threads that answer wait for the disk most of the time; plans use all cores themselves.
-        let (answers, first) = Threads::start("answers", (2 * cores).clamp(4, 16))?;
+        // Threads that answer wait for the disk most of the time; plans use all cores themselves. A shop has one thread at
+        // a time, and waking always the same one is faster.
+        let count = match single {
+            true => 1,
+            false => (2 * cores).clamp(4, 16),
+        };
+        let (answers, first) = Threads::start("answers", count)?;
         let (plans, second) = match Threads::start("plans", cores.clamp(2, 8)) {
             Ok(started) => started,
             Err(error) => {

@@ -34,6 +34,8 @@ pub struct Figures {
     pub units: u32,
     /// Units held by offers without an outcome.
     pub held: u32,
+    /// Accepted offers of the open episode for which no unit was left.
+    pub oversold: u32,
     /// The plans' optimistic values of the ended episodes.
     pub hoped: f64,
     /// Reward of the ended episodes.
@@ -68,6 +70,9 @@ impl Live {
             decisions: self.book.decisions.len() as u64,
             units: learner.and_then(Learner::budget).unwrap_or(0),
             held: learner.map_or(0, Learner::held),
+            oversold: learner
+                .and_then(Learner::so_far)
+                .map_or(0, |day| day.oversold),
             hoped: self.ended.1,
             earned: self.ended.2,
         }
