@@ -4,7 +4,7 @@ use super::kernel;
 use crate::config::{Read, Section};
 use crate::dp::Link;
 use crate::oracle::{
-    GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
+    Arms, GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
     LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, NeuralParameters,
     OracleSpec,
 };
@@ -20,9 +20,10 @@ pub(super) enum DefaultBounds {
     Tight,
 }
 
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "armed",
     "armed-by-step",
+    "tabular",
     "glm",
     "logistic",
     "kernel",
@@ -43,11 +44,7 @@ pub(super) fn oracle(
             read(s, &kind, truth, default)
         });
     }
-    let Some(kind) = made_for(truth) else {
-        let accepted =
-            "an oracle, such as { kind = \"armed\" }, because none is made for table conversion";
-        return Err(s.missing("oracle", accepted));
-    };
+    let kind = made_for(truth);
     s.missing_table("oracle", |s| {
         s.record("kind", kind);
         read(s, kind, truth, default)
@@ -55,16 +52,14 @@ pub(super) fn oracle(
 }
 
 /// The oracle whose model is the true one.
-fn made_for(truth: &ConversionSpec) -> Option<&'static str> {
+fn made_for(truth: &ConversionSpec) -> &'static str {
     match truth {
-        ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => Some("armed"),
-        ConversionSpec::ArmedByStep { .. } => Some("armed-by-step"),
-        ConversionSpec::Logistic { .. } | ConversionSpec::LogisticByAction { .. } => {
-            Some("logistic")
-        }
-        ConversionSpec::Linear { .. } => Some("glm"),
-        ConversionSpec::Rkhs { .. } => Some("kernel"),
-        ConversionSpec::Table { .. } => None,
+        ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => "armed",
+        ConversionSpec::ArmedByStep { .. } => "armed-by-step",
+        ConversionSpec::Logistic { .. } | ConversionSpec::LogisticByAction { .. } => "logistic",
+        ConversionSpec::Linear { .. } => "glm",
+        ConversionSpec::Rkhs { .. } => "kernel",
+        ConversionSpec::Table { .. } => "tabular",
     }
 }
 
@@ -75,8 +70,9 @@ fn read(
     default: DefaultBounds,
 ) -> Read<OracleSpec> {
     Ok(match kind {
-        "armed" => armed(s, false, default)?,
-        "armed-by-step" => armed(s, true, default)?,
+        "armed" => armed(s, Arms::Single, default)?,
+        "armed-by-step" => armed(s, Arms::ByStep, default)?,
+        "tabular" => armed(s, Arms::ByType, default)?,
         "glm" => glm(s, truth, default)?,
         "logistic" => logistic(s, default)?,
         "kernel" => kernel_oracle(s, truth, default)?,
@@ -91,17 +87,19 @@ fn read(
     })
 }
 
-fn armed(s: &mut Section, by_step: bool, default: DefaultBounds) -> Read<OracleSpec> {
+fn armed(s: &mut Section, arms: Arms, default: DefaultBounds) -> Read<OracleSpec> {
     let kinds = ["paper", "beta-binomial"];
-    let bounds = s.word_or("bounds", &kinds, kinds[default as usize])?;
+    // The paper has no oracle with an arm for every context type.
+    let (kinds, default) = match arms {
+        Arms::ByType => (&kinds[1..], kinds[1]),
+        _ => (&kinds[..], kinds[default as usize]),
+    };
+    let bounds = s.word_or("bounds", kinds, default)?;
     let radius_scale = s.number_or("radius_scale", 1.0)?;
-    Ok(match (bounds, by_step) {
-        ("paper", false) => OracleSpec::Armed { radius_scale },
-        ("paper", true) => OracleSpec::ArmedByStep { radius_scale },
-        _ => OracleSpec::BetaBinomial {
-            by_step,
-            radius_scale,
-        },
+    Ok(match (bounds, arms) {
+        ("paper", Arms::Single) => OracleSpec::Armed { radius_scale },
+        ("paper", Arms::ByStep) => OracleSpec::ArmedByStep { radius_scale },
+        _ => OracleSpec::BetaBinomial { arms, radius_scale },
     })
 }
 
