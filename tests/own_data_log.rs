@@ -166,8 +166,8 @@ fn a_log_starts_a_policy_and_a_learner_alike() {
     let setting = PolicySetting {
         task: Arc::clone(&task),
         truth: world,
-        optimum: Arc::new(cbwk_gpu::dp::ValueTable::zeros(3, 2)),
-        fluid: None,
+        optimum: vec![Arc::new(cbwk_gpu::dp::ValueTable::zeros(3, 2))],
+        fluid: Vec::new(),
         delta: 0.1,
         episodes: 10,
     };

@@ -17,6 +17,8 @@ pub struct Environment {
     contexts_stream: ChaCha8Rng,
     acceptance_stream: ChaCha8Rng,
     contexts: EpisodeContexts,
+    /// The type of the drawn day.
+    day: usize,
     left: Vec<u32>,
     actions: Vec<u32>,
     decisions: usize,
@@ -65,6 +67,7 @@ impl Environment {
             contexts_stream: streams.of(replication, Purpose::Contexts),
             acceptance_stream: streams.of(replication, Purpose::Acceptance),
             contexts: EpisodeContexts::new(world.task().dimension()),
+            day: 0,
             left: vec![0; world.task().horizon() + 1],
             actions: Vec::new(),
             decisions: 0,
@@ -106,10 +109,10 @@ impl Environment {
         self.acceptance_stream.set_word_pos(state.acceptance.into());
     }
 
-    /// Draws the contexts of the next episode.
+    /// Draws the type and the contexts of the next episode.
     pub fn draw(&mut self, world: &World) {
         let laws = world.contexts();
-        laws.draw(&mut self.contexts_stream, &mut self.contexts);
+        self.day = laws.draw(&mut self.contexts_stream, &mut self.contexts);
     }
 
     /// Draws and plays one episode from budget `b_t`.
@@ -125,6 +128,7 @@ impl Environment {
         policy: &mut dyn Policy,
         b_t: u32,
     ) -> EpisodeOutcome {
+        policy.start_day(self.day);
         let mut arrivals = self.contexts.iter().peekable();
         let mut budget = b_t;
         let mut reward = 0.0;

@@ -75,8 +75,8 @@ impl<'s> Prepared<'s> {
         let setting = PolicySetting {
             task: Arc::clone(world.task()),
             truth,
-            optimum: Arc::clone(&optimum.table),
-            fluid: fluid_plan_of(study, &streams),
+            optimum: optimum.days.clone(),
+            fluid: fluid_plans_of(study, &streams),
             delta: study.delta,
             episodes: study.episodes,
         };
@@ -216,27 +216,33 @@ fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError>
     if let Some(optimum) = Optimum::exact(&study.world, &mut reference)? {
         return Ok(optimum);
     }
-    Optimum::from_rows(&study.world, law_rows(study, streams), &mut reference)
-}
-
-/// Drawn rows that represent a continuous law.
-fn law_rows(study: &Study, streams: &Streams) -> ContextRows {
     let mut stream = streams.of_study(Purpose::Optimum);
-    let contexts = study.world.contexts();
-    contexts.draw_rows(&mut stream, study.optimum_rows)
+    Optimum::drawn(
+        &study.world,
+        study.optimum_rows,
+        &mut stream,
+        &mut reference,
+    )
 }
 
-/// The fluid relaxation of the optimum's law, if a policy needs it.
-fn fluid_plan_of(study: &Study, streams: &Streams) -> Option<Arc<FluidPlan>> {
+/// The fluid relaxation of the optimum's law by type of day, if a policy needs it.
+fn fluid_plans_of(study: &Study, streams: &Streams) -> Vec<Arc<FluidPlan>> {
     let world = &study.world;
     if !study.policies.iter().any(|p| p.maker.needs_fluid_plan()) {
-        return None;
+        return Vec::new();
     }
     let split = world.depends_on_step();
-    let task = world.task();
-    let sample = world
-        .law_sample(split)
-        .unwrap_or_else(|| ContextSample::of_rows(task, &law_rows(study, streams), split));
-    let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
-    Some(Arc::new(FluidPlan::new(Arc::clone(task), truth, sample)))
+    let (task, laws) = (world.task(), world.contexts());
+    let samples = world.day_samples(split).unwrap_or_else(|| {
+        let mut stream = streams.of_study(Purpose::Optimum);
+        let mut rows = |day| laws.draw_rows_of(day, &mut stream, study.optimum_rows);
+        let days = 0..laws.days().len();
+        days.map(|day| ContextSample::of_rows(task, &rows(day), split))
+            .collect()
+    });
+    let plan = |sample| {
+        let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+        Arc::new(FluidPlan::new(Arc::clone(task), truth, sample))
+    };
+    samples.into_iter().map(plan).collect()
 }

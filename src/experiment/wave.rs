@@ -332,8 +332,7 @@ impl Wave {
 impl Replication {
     fn evaluate_plan(&mut self, evaluator: &Evaluator) {
         if self.plan_changed || self.expected.is_none() {
-            let plan = self.policy.plan();
-            self.expected = plan.map(|plan| evaluator.expected_rewards(plan));
+            self.expected = evaluator.expected_of(self.policy.as_ref());
         }
     }
 }

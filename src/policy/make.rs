@@ -20,10 +20,10 @@ pub struct PolicySetting {
     pub task: Arc<Task>,
     /// The conversion probabilities.
     pub truth: Arc<dyn Truth>,
-    /// The optimal value table.
-    pub optimum: Arc<ValueTable>,
-    /// The fluid relaxation, if a policy needs it.
-    pub fluid: Option<Arc<FluidPlan>>,
+    /// The optimal value table of each type of day.
+    pub optimum: Vec<Arc<ValueTable>>,
+    /// The fluid relaxation of each type of day, if a policy needs it.
+    pub fluid: Vec<Arc<FluidPlan>>,
     /// delta of the study.
     pub delta: f64,
     /// T.
@@ -136,12 +136,11 @@ impl PolicyConfig {
                 baseline.build(task, oracle, delta, setting.episodes, choices)
             }
             Checked::Fluid { resolve } => {
-                let plan = setting.fluid.as_ref();
-                let plan = Arc::clone(plan.expect("made for studies with a fluid policy"));
-                Box::new(Fluid::new(task, plan, *resolve, choices))
+                let plans = setting.fluid.clone();
+                Box::new(Fluid::new(task, plans, *resolve, choices))
             }
             Checked::Clairvoyant => {
-                let (truth, optimum) = (Arc::clone(&setting.truth), Arc::clone(&setting.optimum));
+                let (truth, optimum) = (Arc::clone(&setting.truth), setting.optimum.clone());
                 Box::new(Clairvoyant::new(task, truth, optimum))
             }
             Checked::Myopic { oracle: config } => {

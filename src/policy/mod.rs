@@ -55,6 +55,9 @@ pub trait Policy: Debug + Send + Sync {
     /// Starts episode `episode` (1-based) with budget `b_t`.
     fn start_episode(&mut self, _episode: usize, _b_t: u32) {}
 
+    /// Tells policies that know the truth the type of the day that begins; learners do not see it.
+    fn start_day(&mut self, _day: usize) {}
+
     /// The action for an arriving context with `budget` units left; 0 is the null action.
     fn choose(&mut self, context: &Context, budget: u32) -> usize;
 
@@ -99,6 +102,11 @@ pub trait Policy: Debug + Send + Sync {
     /// The policy's rule for the whole episode; `None` if it changes within an episode.
     fn plan(&self) -> Option<Plan<'_>> {
         None
+    }
+
+    /// The rule on days of one type, if the policy knows the type.
+    fn plan_of(&self, _day: usize) -> Option<Plan<'_>> {
+        self.plan()
     }
 }
 

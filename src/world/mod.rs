@@ -4,6 +4,7 @@
 mod budget;
 mod conversion;
 mod conversion_check;
+mod law;
 mod law_sample;
 mod law_spec;
 mod laws;
@@ -16,7 +17,7 @@ mod world;
 
 pub use budget::{BudgetSpec, Budgets};
 pub use conversion::{Conversion, ConversionSpec};
-pub use law_spec::{ComponentSpec, ContextsSpec, LawSpec, SegmentSpec};
-pub use laws::ContextLaws;
+pub use law_spec::{ComponentSpec, ContextsSpec, DayTypeSpec, LawSpec, SegmentSpec};
+pub use laws::{ContextLaws, DayLaws};
 pub use optimum::{Estimate, Optimum};
 pub use world::{World, WorldSpec};

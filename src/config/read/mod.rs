@@ -13,7 +13,8 @@ use crate::files::read_text;
 use crate::history::{EmpiricalLaw, LabeledLog, LogForm, POOLED_BELOW};
 use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec};
 use crate::world::{
-    BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, LawSpec, SegmentSpec, WorldSpec,
+    BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, DayTypeSpec, LawSpec, SegmentSpec,
+    WorldSpec,
 };
 
 use context_rows::FeatureNames;
@@ -122,9 +123,51 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     if let Some(features) = &features {
         *names = FeatureNames::Given(features.clone());
     }
-    let kinds = ["finite", "grid", "box", "mixture", "file", "by-step", "log"];
+    if s.kind(&KINDS)? == "days" {
+        let mut number = 0;
+        let types = s.tables("types", |day| {
+            number += 1;
+            let name = day.text_or("name", &format!("type {number}"))?;
+            let weight = day.number("weight")?;
+            let read = |s: &mut Section| arrivals(s, &KINDS[..7], horizon, names);
+            let (law, no_arrival) = day.table("contexts", read)?;
+            Ok(DayTypeSpec {
+                name,
+                weight,
+                law,
+                no_arrival,
+            })
+        })?;
+        return Ok(ContextsSpec {
+            law: LawSpec::Days { types },
+            no_arrival: Vec::new(),
+            types: None,
+            features,
+        });
+    }
+    let (law, no_arrival) = arrivals(s, &KINDS, horizon, names)?;
+    Ok(ContextsSpec {
+        law,
+        no_arrival,
+        types: s.optional_rows("types")?,
+        features,
+    })
+}
+
+/// Kinds of context laws; the first five can be the law of a range of steps, and the first seven that of a type of day.
+const KINDS: [&str; 8] = [
+    "finite", "grid", "box", "mixture", "file", "by-step", "log", "days",
+];
+
+/// The arrivals of a day of one type: their law, and the probability of no arrival.
+fn arrivals(
+    s: &mut Section,
+    kinds: &[&str],
+    horizon: usize,
+    names: &mut FeatureNames,
+) -> Read<(LawSpec, Vec<f64>)> {
     let mut no_arrival = s.number_or_numbers("no_arrival")?;
-    let law = match s.kind(&kinds)?.as_str() {
+    let law = match s.kind(kinds)?.as_str() {
         "log" => {
             let (law, logged) = logged_law(s, horizon, names)?;
             if no_arrival.is_empty() {
@@ -138,7 +181,7 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
                     first: segment.whole("first", 1..=horizon as u64)? as usize,
                     last: segment.whole("last", 1..=horizon as u64)? as usize,
                     law: {
-                        let kind = segment.kind(&kinds[..5])?;
+                        let kind = segment.kind(&KINDS[..5])?;
                         law(segment, &kind, horizon, names)?
                     },
                 })
@@ -146,12 +189,7 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
         },
         kind => law(s, kind, horizon, names)?,
     };
-    Ok(ContextsSpec {
-        law,
-        no_arrival,
-        types: s.optional_rows("types")?,
-        features,
-    })
+    Ok((law, no_arrival))
 }
 
 /// The contexts of a labeled log, and the share of episodes without an arrival at each step.
