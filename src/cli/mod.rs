@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod colour;
+mod compare;
 mod devices;
 mod evaluate;
 mod failure;
@@ -98,6 +99,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),

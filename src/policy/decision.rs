@@ -225,12 +225,24 @@ impl Decider {
         context: &Context,
         budget: u32,
     ) -> usize {
+        let next = u_hat.row(context.step + 1);
+        self.choose_with(task, oracle, next, context, budget)
+    }
+
+    /// The same where `next[b]` is the value of b units after this step.
+    pub(super) fn choose_with(
+        &mut self,
+        task: &Task,
+        oracle: &dyn Oracle,
+        next: &[f64],
+        context: &Context,
+        budget: u32,
+    ) -> usize {
         oracle.bounds(context, &mut self.bounds);
         let candidates = self.bounds.iter().enumerate().map(|(a, bounds)| {
             let (reward, cost) = (task.reward(context, a + 1), task.cost(context, a + 1));
             Candidate::new(*bounds, reward, cost)
         });
-        let next = u_hat.row(context.step + 1);
         self.rule
             .decide_one(candidates, next, budget, task.reward_max())
     }
