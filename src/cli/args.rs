@@ -8,7 +8,7 @@ use super::long_args::{ClusterCommand, MergeArgs, StatusArgs, VerifyArgs};
 use super::machine_args::MachineArgs;
 use super::offer::OfferArgs;
 use super::serve_args::ServeArgs;
-use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
+use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs, RepriceArgs};
 use super::terminal;
 use cbwk_gpu::report::style::Style;
 
@@ -63,6 +63,8 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Run a task folder's learner: an offer for every customer, as JSON lines or HTTP, every answer in a journal.
     Serve(ServeArgs),
+    /// Change the prices or the largest budget of a task folder in use; what was learnt is kept.
+    Reprice(RepriceArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit; or print a log

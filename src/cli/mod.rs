@@ -19,6 +19,7 @@ mod plan;
 mod presets;
 mod progress;
 mod report;
+mod reprice;
 mod reproduce;
 mod resources;
 mod runner;
@@ -107,6 +108,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Offer(args) => offer::offer(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
+        Command::Reprice(args) => reprice::reprice(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),
         Command::Completions(args) => shell::completions(args),

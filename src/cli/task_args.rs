@@ -197,3 +197,25 @@ pub enum OfferChoice {
     /// Bids of first-price auctions: winning earns the value less the bid, and costs the bid.
     Auction,
 }
+
+/// Arguments of `reprice`.
+#[derive(Debug, Args)]
+pub struct RepriceArgs {
+    /// Task folder whose service does not run now.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// All prices that are offered from now on. Those of before stay known, for the data about them.
+    #[arg(
+        long,
+        value_name = "PRICE,...",
+        value_delimiter = ',',
+        required_unless_present = "budget"
+    )]
+    pub prices: Option<Vec<f64>>,
+    /// The largest starting budget from now on.
+    #[arg(long, value_name = "UNITS")]
+    pub budget: Option<u32>,
+    /// Only say what would be kept and what would not.
+    #[arg(long)]
+    pub dry_run: bool,
+}

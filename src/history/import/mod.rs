@@ -22,6 +22,7 @@ use super::clock::OpeningHours;
 use super::encoding::Encoding;
 use super::task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
 use crate::error::{InputError, Invalid, OutputError};
+use crate::learner::live::Rails;
 use crate::task::HORIZON_LIMIT;
 use actions::Actions;
 use columns::{decide, the_feature, with_stray_texts};
@@ -304,6 +305,8 @@ fn task_file(
             OfferKind::Procurement => Offers::Procurement { wages: whole() },
             OfferKind::Auction => Offers::Auction { bids: whole() },
         },
+        offered: None,
+        rails: Rails::default(),
         columns: Columns {
             episode: spec.episode.clone(),
             step,
