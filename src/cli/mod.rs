@@ -4,6 +4,7 @@ mod args;
 mod backup;
 mod calibrate;
 mod colour;
+mod compare;
 mod devices;
 mod evaluate;
 mod failure;
@@ -124,6 +125,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),

@@ -133,9 +133,9 @@ impl Application {
             kind,
             action_values: spec.action_values(),
             cost_max,
-            closed: Vec::new(),
             quantity: None,
             rate: None,
+            closed: Vec::new(),
         })
     }
 
