@@ -13,6 +13,7 @@ mod long;
 mod long_args;
 mod machine;
 mod machine_args;
+mod pilot;
 mod plan;
 mod presets;
 mod progress;
@@ -104,6 +105,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Plan(args) => plan::plan(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
+        Command::Pilot(args) => pilot::pilot(args),
         Command::Reprice(args) => reprice::reprice(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),

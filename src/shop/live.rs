@@ -11,8 +11,10 @@ use crate::config::initial_log_of;
 use crate::dp::cpu::Cpu;
 use crate::error::{InputError, Invalid, OutputError};
 use crate::files::{sha256, sha256_of_file};
-use crate::history::TaskFile;
-use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord, Rails};
+use crate::history::{PilotSummary, TaskFile};
+use crate::learner::live::{
+    Baseline, FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord, Rails,
+};
 use crate::learner::{Learner, LearnerError, LearnerSettings};
 use crate::oracle::OracleConfig;
 use crate::policy::WarmStart;
@@ -20,6 +22,13 @@ use crate::task::Task;
 
 /// The journal of the live learner.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
+
+impl TaskFolder {
+    /// The result of the folder's pilot so far.
+    pub fn pilot(&self) -> Result<PilotSummary, InputError> {
+        PilotSummary::read(&self.place(JOURNAL_FILE))
+    }
+}
 
 /// Why a folder cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -65,12 +74,22 @@ impl TaskFolder {
             LearnerError::Invalid(invalid) => refused(invalid),
             other => InputError::in_file(document.file(), other.to_string()),
         })?;
-        if let Some(fixed) = settings.fixed
+        let baseline = settings.pilot.map(|pilot| pilot.baseline);
+        let fixed = match baseline {
+            Some(Baseline::Fixed(value)) => Some(value),
+            _ => settings.fixed,
+        };
+        if let Some(fixed) = fixed
             && self.task.application().action_at(fixed).is_none()
         {
             let list = self.task.application().action_values();
             let message = format!("found fixed:{fixed}; accepted: one of {list:?}");
-            return Err(InputError::option("policy", message).into());
+            let option = if baseline.is_some() {
+                "baseline"
+            } else {
+                "policy"
+            };
+            return Err(InputError::option(option, message).into());
         }
         let task_of_learner = Arc::clone(&self.task);
         let start = LiveStart {

@@ -1,8 +1,10 @@
 //! Means with standard errors over replications.
 
+mod anytime;
 mod growth;
 mod moments;
 
+pub use anytime::{interval_at_all_times, values_to_decide};
 pub use growth::{Growth, slope};
 pub use moments::CurveMoments;
 

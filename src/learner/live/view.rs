@@ -58,6 +58,8 @@ impl Live {
             "path": path.map(|(_, v)| v),
             "steps": self.learner.as_ref().map(|l| l.task().horizon()),
             "left": self.book.left,
+            "told": self.book.told,
+            "columns": self.intake.columns(),
         })
     }
 
