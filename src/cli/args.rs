@@ -8,7 +8,9 @@ use super::long_args::{ClusterCommand, MergeArgs, RepairArgs, StatusArgs, Verify
 use super::machine_args::MachineArgs;
 use super::offer::OfferArgs;
 use super::serve_args::ServeArgs;
-use super::task_args::{BackupArgs, EvaluateArgs, FitArgs, ImportArgs, PlanArgs, RepriceArgs};
+use super::task_args::{
+    BackupArgs, EvaluateArgs, FitArgs, ImportArgs, PilotArgs, PlanArgs, RepriceArgs,
+};
 use super::terminal;
 use cbwk_gpu::report::style::Style;
 
@@ -70,6 +72,9 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Run a task folder's learner: an offer for every customer, as JSON lines or HTTP, every answer in a journal.
     Serve(ServeArgs),
+    /// Say what a pilot shows so far: what the learner earns a day beyond the baseline, with an interval that holds at all
+    /// times.
+    Pilot(PilotArgs),
     /// Change the prices or the largest budget of a task folder in use; what was learnt is kept.
     Reprice(RepriceArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.

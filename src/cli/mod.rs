@@ -17,6 +17,7 @@ mod long_args;
 mod machine;
 mod machine_args;
 mod offer;
+mod pilot;
 mod plan;
 mod presets;
 mod progress;
@@ -133,6 +134,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Offer(args) => offer::offer(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
+        Command::Pilot(args) => pilot::pilot(args),
         Command::Reprice(args) => reprice::reprice(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),

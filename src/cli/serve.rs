@@ -31,6 +31,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         hold_ms: args.hold.map(|seconds| u64::from(seconds) * 1000),
         sync: args.sync == SyncChoice::Every,
         fixed: args.policy.fixed(),
+        pilot: args.pilot(),
         ..LiveSettings::default()
     };
     let opener = Opener {

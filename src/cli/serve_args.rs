@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use cbwk_gpu::learner::live::{Baseline, Pilot};
 use clap::{Args, ValueEnum};
 
 /// Arguments of `serve`.
@@ -32,6 +33,13 @@ pub struct ServeArgs {
     /// Who makes the offers: the learner, or always one price, wage or bid of the list (the learner still learns).
     #[arg(long, value_name = "learner|fixed:PRICE", default_value = "learner", value_parser = played)]
     pub policy: Played,
+    /// A pilot: the learner makes the offers on this share of whole days, drawn by their names; on the others the baseline
+    /// is played. `cbwk-gpu pilot DIR` compares them. With 0 the learner's offers are only logged.
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "baseline", conflicts_with = "policy")]
+    pub pilot: Option<f64>,
+    /// What is played on the other days of a pilot: always one offer, or your own offers, told with `record`.
+    #[arg(long, value_name = "fixed:PRICE|record", value_parser = baseline, requires = "pilot")]
+    pub baseline: Option<Baseline>,
     /// Seconds for which an offer without an outcome holds its units. Default: until its episode ends.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub hold: Option<u32>,
@@ -59,6 +67,22 @@ impl Played {
             Self::Learner => None,
             Self::Fixed(value) => Some(value),
         }
+    }
+}
+
+impl ServeArgs {
+    /// The pilot, if there is one.
+    pub fn pilot(&self) -> Option<Pilot> {
+        let (share, baseline) = self.pilot.zip(self.baseline)?;
+        Some(Pilot { share, baseline })
+    }
+}
+
+fn baseline(text: &str) -> Result<Baseline, String> {
+    match (text, played(text)) {
+        ("record", _) => Ok(Baseline::Record),
+        (_, Ok(Played::Fixed(value))) => Ok(Baseline::Fixed(value)),
+        _ => Err("accepted: record, or fixed: and a price, wage or bid".into()),
     }
 }
 

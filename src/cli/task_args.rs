@@ -234,3 +234,14 @@ pub struct RepriceArgs {
     #[arg(long)]
     pub dry_run: bool,
 }
+
+/// Arguments of `pilot`.
+#[derive(Debug, Args)]
+pub struct PilotArgs {
+    /// Task folder that was served with --pilot.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// How the result is printed.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}

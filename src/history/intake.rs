@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::clock::Moment;
+use super::encoding::Column;
 use super::raw::Raw;
 use super::task_file::TaskFile;
 use crate::error::Invalid;
@@ -23,6 +24,17 @@ impl Intake for TaskFile {
         let (features, mut notes) = self.encoding.encode(&raw)?;
         notes.append(&mut clipped);
         Ok((features, notes))
+    }
+
+    fn columns(&self) -> Vec<Value> {
+        let columns = self.encoding.columns.iter();
+        let column = columns.map(|column| match column {
+            Column::Number { low, high, .. } => {
+                json!({ "name": column.name(), "low": low, "high": high })
+            }
+            Column::Category { levels, .. } => json!({ "name": column.name(), "levels": levels }),
+        });
+        column.collect()
     }
 
     fn step(&self, time: &str) -> Result<(usize, Option<String>), Invalid> {

@@ -11,10 +11,10 @@ use crate::config::initial_log_of;
 use crate::dp::cpu::Cpu;
 use crate::error::{InputError, Invalid, OutputError};
 use crate::files::{sha256, sha256_of_file};
-use crate::history::TaskFile;
+use crate::history::{PilotSummary, TaskFile};
 use crate::learner::live::{
-    FORMAT, Live, LiveError, LiveSettings, LiveStart, MakeLearner, OpenRecord, Rails, Repaired,
-    check_journal, repair,
+    Baseline, FORMAT, Live, LiveError, LiveSettings, LiveStart, MakeLearner, OpenRecord, Rails,
+    Repaired, check_journal, repair,
 };
 use crate::learner::{Learner, LearnerError, LearnerSettings};
 use crate::oracle::OracleConfig;
@@ -26,6 +26,13 @@ pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 
 /// Its snapshot.
 pub(super) const SNAPSHOT_FILE: &str = "journal.snapshot";
+
+impl TaskFolder {
+    /// The result of the folder's pilot so far.
+    pub fn pilot(&self) -> Result<PilotSummary, InputError> {
+        PilotSummary::read(&self.place(JOURNAL_FILE))
+    }
+}
 
 /// Why a folder cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -97,12 +104,22 @@ impl TaskFolder {
             LearnerError::Invalid(invalid) => refused(invalid),
             other => InputError::in_file(document.file(), other.to_string()),
         })?;
-        if let Some(fixed) = settings.fixed
+        let baseline = settings.pilot.map(|pilot| pilot.baseline);
+        let fixed = match baseline {
+            Some(Baseline::Fixed(value)) => Some(value),
+            _ => settings.fixed,
+        };
+        if let Some(fixed) = fixed
             && self.task.application().action_at(fixed).is_none()
         {
             let list = self.task.application().action_values();
             let message = format!("found fixed:{fixed}; accepted: one of {list:?}");
-            return Err(InputError::option("policy", message).into());
+            let option = if baseline.is_some() {
+                "baseline"
+            } else {
+                "policy"
+            };
+            return Err(InputError::option(option, message).into());
         }
         let task_of_learner = Arc::clone(&self.task);
         let fresh: MakeLearner = Arc::new(move || make(&task_of_learner, &oracle, learner));

@@ -201,7 +201,7 @@ impl Live {
                         Some(observed.map_err(wrong)?)
                     }
                 };
-                self.book.observe(&observe, settled, place);
+                self.book_observe(&observe, settled, place);
                 self.forget_late(&observe.id);
             }
             "record" => {
@@ -209,7 +209,7 @@ impl Live {
                 let features = self.intake.features(&record.context);
                 let (features, _) = features.map_err(|error| error.to_string())?;
                 let settled = self.apply_record(&record, &features).map_err(wrong)?;
-                self.book.record(&record, settled, place);
+                self.book_record(&record, settled, place);
             }
             "cancel" => {
                 let cancel: CancelRecord = record::body(line)?;
@@ -221,7 +221,8 @@ impl Live {
             }
             "adjust" => {
                 let adjust: AdjustRecord = record::body(line)?;
-                let applied = self.apply_adjust(&adjust.id, adjust.units, place);
+                let reason = adjust.reason.as_deref();
+                let applied = self.apply_adjust(&adjust.id, adjust.units, reason, place);
                 applied.map_err(wrong)?;
             }
             "forget" => {

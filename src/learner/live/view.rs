@@ -93,6 +93,8 @@ impl Live {
             "path": path,
             "steps": self.learner.as_ref().map(|l| l.task().horizon()),
             "left": left,
+            "told": self.book.told,
+            "columns": self.intake.columns(),
         })
     }
 
