@@ -155,11 +155,11 @@ fn slow_shop(folder: &Path, steps: usize, units: u32) {
 #[test]
 fn a_request_that_waits_for_a_plan_longer_than_ten_seconds_is_answered() {
     let folder = tempdir().unwrap();
-    slow_shop(folder.path(), 1_500, 8_000);
+    slow_shop(folder.path(), 1_500, 1_500);
     let http = Http::start(folder.path(), &["--threads", "1"]);
     let mut client = http.client();
     let mut day = |name: &str| {
-        let body = format!(r#"{{"episode":"{name}","budget":8000}}"#);
+        let body = format!(r#"{{"episode":"{name}","budget":1500}}"#);
         client.post("begin", body.as_bytes()).unwrap()
     };
     assert_eq!(day("one").0, 200);
@@ -177,22 +177,36 @@ fn a_request_that_waits_for_a_plan_longer_than_ten_seconds_is_answered() {
         }
     }
     assert_eq!(other.post("end", br#"{"episode":"one"}"#).unwrap().0, 200);
-    let start = Instant::now();
-    let late = std::thread::spawn({
-        let mut late = http.client();
-        move || {
-            std::thread::sleep(Duration::from_millis(300));
-            late.post("observe", br#"{"id":"c0","accepted":false}"#)
-                .unwrap()
-        }
+    let waiting = [
+        ("begin", r#"{"episode":"two","budget":1500}"#),
+        ("observe", r#"{"id":"c0","accepted":false}"#),
+    ];
+    let waiting = waiting.map(|(op, body)| {
+        let mut client = http.client();
+        std::thread::sleep(Duration::from_millis(20));
+        std::thread::spawn(move || client.post(op, body.as_bytes()).map(|answer| answer.0))
     });
-    assert_eq!(day("two").0, 200);
-    let waited = start.elapsed();
-    assert_eq!(late.join().unwrap().0, 200);
-    say(&format!(
-        "begin waited {:.1} s for its plan",
-        waited.as_secs_f64()
-    ));
+    std::thread::sleep(Duration::from_millis(30));
+    // The process stands still for longer than the limit on receiving, as if the plan took so long.
+    let signal = |name: &str| {
+        let pid = http.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([name, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    signal("-STOP");
+    std::thread::sleep(Duration::from_secs(11));
+    signal("-CONT");
+    let start = Instant::now();
+    for answer in waiting {
+        assert_eq!(answer.join().unwrap().unwrap(), 200);
+    }
+    let waited = 11.0 + start.elapsed().as_secs_f64();
+    say(&format!("begin and a late outcome waited {waited:.1} s"));
 }
 
 /// 560 connections that say nothing, and 100 that say it slowly: others are served at once, and the silent ones leave.
@@ -507,7 +521,8 @@ fn few_threads_and_small_stacks() {
         assert_ne!(code, Some(137), "{threads} threads: it hangs");
         if code == Some(1) {
             refused += 1;
-            assert_eq!(text.trim().lines().count(), 1, "{text}");
+            let errors = text.lines().filter(|line| line.starts_with("error"));
+            assert_eq!(errors.count(), 1, "{text}");
         }
     }
     say(&format!(
@@ -599,7 +614,7 @@ fn many_shops_come_and_go_and_harm_each_other_not() {
         assert!(metrics.contains(line), "{line} is not in {metrics}");
     }
     assert!(
-        !metrics.contains("\"a\"") && !metrics.contains("0.1\""),
+        !metrics.contains("\"a\"") && !metrics.contains("x="),
         "no ids, no contexts"
     );
     http.terminate();

@@ -64,8 +64,13 @@ mod http {
         };
         let service = Service::bind(address, settings);
         let service = service.map_err(|error| {
+            if error.kind() == std::io::ErrorKind::WouldBlock {
+                return anyhow::anyhow!(
+                    "the threads of the service cannot be started ({error}); see ulimit -u"
+                );
+            }
             let message = format!("found {address}; it cannot be listened on ({error})");
-            InputError::option("--listen", message)
+            InputError::option("--listen", message).into()
         })?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "listening on http://{}", service.address())?;

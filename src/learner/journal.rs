@@ -149,11 +149,6 @@ impl Journal {
         self.length + self.buffer.len() as u64
     }
 
-    /// Whether all lines are in the file.
-    pub fn is_written(&self) -> bool {
-        self.buffer.is_empty()
-    }
-
     /// Adds a line with its checksum; [`Journal::commit`] writes it. Returns its place.
     pub fn append(&mut self, line: &[u8]) -> u64 {
         let start = self.end();

@@ -38,6 +38,10 @@ const WORK: Duration = Duration::from_secs(600);
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 const LAST_WORK: Duration = Duration::from_secs(3);
 
+/// Threads that receive and send, and most threads that look for shops.
+const WORKERS: usize = 2;
+const BLOCKING: usize = 2;
+
 /// Stack of a thread. It is stated, so that the limits of the process's first thread do not matter.
 const STACK: usize = 2 << 20;
 
@@ -75,9 +79,10 @@ struct Shared {
 impl Service {
     /// Listens at an address.
     pub fn bind(address: SocketAddr, settings: Settings) -> std::io::Result<Self> {
+        try_threads(WORKERS + BLOCKING)?;
         let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .max_blocking_threads(2)
+            .worker_threads(WORKERS)
+            .max_blocking_threads(BLOCKING)
             .thread_stack_size(STACK)
             .enable_all()
             .build()?;
@@ -125,6 +130,26 @@ impl Service {
         let _ = self.runtime.block_on(done);
         self.runtime.shutdown_timeout(Duration::from_millis(100));
     }
+}
+
+/// Starts threads and ends them: the runtime panics where the system allows no more.
+fn try_threads(count: usize) -> std::io::Result<()> {
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let receiver = Arc::new(std::sync::Mutex::new(receiver));
+    let start = |_| {
+        let receiver = Arc::clone(&receiver);
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        thread.spawn(move || {
+            let receiver = receiver.lock();
+            let _ = receiver.map(|receiver| receiver.recv());
+        })
+    };
+    let threads: Vec<_> = (0..count).map(start).collect();
+    drop(sender);
+    for thread in threads {
+        let _ = thread?.join();
+    }
+    Ok(())
 }
 
 /// What a path asks for.

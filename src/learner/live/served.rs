@@ -220,11 +220,9 @@ impl Served {
 
     /// Answers a request and those that `more` returns, with one commit.
     fn answer(&self, live: &mut Live, first: Option<Job>, more: impl Fn(&Live) -> Option<Job>) {
-        // Lines that could not be written before come first; while they cannot be, only reads are answered.
-        let writable = match live.journal.is_written() {
-            true => Ok(()),
-            false => live.commit(),
-        };
+        // Lines that could not be written before come first. While they cannot be, or the journal is not in its place, only
+        // reads are answered.
+        let writable = live.commit();
         let now = match self.at_once {
             true => super::engine::now_ms(),
             false => lock(&self.clock).now_ms(),
