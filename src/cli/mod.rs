@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod colour;
+mod compare;
 mod devices;
 mod evaluate;
 mod failure;
@@ -13,6 +14,7 @@ mod long;
 mod long_args;
 mod machine;
 mod machine_args;
+mod offer;
 mod pilot;
 mod plan;
 mod presets;
@@ -99,10 +101,12 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),
         Command::Plan(args) => plan::plan(args),
+        Command::Offer(args) => offer::offer(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
         Command::Pilot(args) => pilot::pilot(args),

@@ -270,15 +270,16 @@ impl Decider {
         context: &Context,
         budget: u32,
     ) -> usize {
-        self.choose_on(task, oracle, u_hat, context, budget, &Terms::default())
+        let next = u_hat.row(context.step + 1);
+        self.choose_on(task, oracle, next, context, budget, &Terms::default())
     }
 
-    /// Likewise on the caller's terms.
+    /// The same where `next[b]` is the value of b units after this step, on the caller's terms.
     pub fn choose_on(
         &mut self,
         task: &Task,
         oracle: &dyn Oracle,
-        u_hat: &ValueTable,
+        next: &[f64],
         context: &Context,
         budget: u32,
         terms: &Terms,
@@ -288,7 +289,6 @@ impl Decider {
             let (reward, cost) = terms.sale(task, context, a + 1);
             Candidate::new(*bounds, reward, cost)
         });
-        let next = u_hat.row(context.step + 1);
         self.rule
             .decide_one(candidates, next, budget, task.reward_max())
     }

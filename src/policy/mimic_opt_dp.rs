@@ -138,8 +138,9 @@ impl MimicOptDp {
     pub fn choose_on(&mut self, theta: &Context, budget: u32, terms: &Terms) -> usize {
         let (oracle, u_hat) = (self.oracle.as_ref(), &self.u_hat);
         let budget = budget.min(u_hat.budget_max());
+        let next = u_hat.row(theta.step + 1);
         self.decider
-            .choose_on(&self.task, oracle, u_hat, theta, budget, terms)
+            .choose_on(&self.task, oracle, next, theta, budget, terms)
     }
 
     /// Corrects observations by their place: another outcome, or `None` to remove one. The oracle must be made anew, because

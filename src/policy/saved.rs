@@ -30,8 +30,8 @@ pub enum SavedPolicy {
         /// Its fit.
         fit: SavedOracle,
     },
-    /// Logistic-UCB1.
-    LogisticUcb1 {
+    /// A policy that solves a linear program at every step.
+    LinearProgram {
         /// Position in its random stream.
         stream: u64,
         /// All arrivals so far.
@@ -39,6 +39,19 @@ pub enum SavedPolicy {
         /// Its fit.
         fit: SavedOracle,
     },
+    /// A policy that prices the budget: what the price carries, and its fit.
+    Priced(f64, SavedOracle),
+    /// PrimalDualBwK.
+    PrimalDual {
+        /// v of time and of the budget.
+        weights: [f64; 2],
+        /// All arrivals so far.
+        contexts: EpisodeContexts,
+        /// Its fit.
+        fit: SavedOracle,
+    },
+    /// A plug-in plan with random offers: position in its random stream, and the learner.
+    Exploring(u64, SavedLearner),
 }
 
 impl SavedPolicy {

@@ -1,12 +1,16 @@
-//! Means with standard errors over replications.
+//! Means with standard errors over replications, bands and comparisons.
 
 mod anytime;
+mod comparison;
 mod growth;
 mod moments;
+mod student;
 
 pub use anytime::{interval_at_all_times, values_to_decide};
+pub use comparison::{Band, holm, paired_p};
 pub use growth::{Growth, slope};
 pub use moments::CurveMoments;
+pub use student::{tail_fraction, two_sided_p};
 
 /// Half the width of a band, in standard errors.
 pub const BAND: f64 = 3.0;

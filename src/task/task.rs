@@ -356,6 +356,7 @@ impl Task {
             ));
         }
         finite_numbers(field, features)?;
+        self.application.check_customer(features)?;
         let context = self.context(0, features);
         if self.application.table_types().is_some() && context.point.is_none() {
             let accepted = "one of the context values in [contexts]";
