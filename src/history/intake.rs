@@ -15,9 +15,13 @@ impl Intake for TaskFile {
     fn features(&self, context: &Map<String, Value>) -> Result<(Vec<f64>, Vec<String>), Invalid> {
         let mut raw = BTreeMap::new();
         let mut clipped = Vec::new();
+        let multipliers = [&self.columns.quantity, &self.columns.relative_to];
+        let multipliers = multipliers.map(Option::as_ref);
         for (name, value) in context {
             let mut value = cell(name, value)?;
             let column = self.encoding.columns.iter().find(|c| c.name() == name);
+            // Units and prices of a customer are booked as they are.
+            let column = column.filter(|_| !multipliers.contains(&Some(name)));
             clipped.extend(column.and_then(|column| column.clip(&mut value)));
             raw.insert(name.clone(), value);
         }
