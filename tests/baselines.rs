@@ -10,7 +10,7 @@ use cbwk_gpu::config::{Document, Study, preset};
 use cbwk_gpu::dp::cpu::Cpu;
 use cbwk_gpu::experiment::{self, Outcome};
 use cbwk_gpu::oracle::{Known, Truth};
-use cbwk_gpu::policy::{DualSettings, PidSettings, Policy, PrimalDual, Priced};
+use cbwk_gpu::policy::{DualSettings, PidSettings, Policy, Priced, PrimalDual};
 use cbwk_gpu::task::EpisodeContexts;
 use cbwk_gpu::world::World;
 use common::{rng, say, study};
@@ -48,8 +48,9 @@ fn shares(policies: &str, times: u64, episodes: u64, replications: u64) -> Vec<(
 }
 
 fn with_oracle(kinds: &[&str], oracle: &str) -> String {
-    let table =
-        |kind: &&str| format!("[[policies]]\nkind = \"{kind}\"\noracle = {{ kind = \"{oracle}\" }}\n");
+    let table = |kind: &&str| {
+        format!("[[policies]]\nkind = \"{kind}\"\noracle = {{ kind = \"{oracle}\" }}\n")
+    };
     kinds.iter().map(table).collect()
 }
 
@@ -58,12 +59,23 @@ fn with_oracle(kinds: &[&str], oracle: &str) -> String {
 /// seed is fixed.
 #[test]
 fn with_rho_known_longer_episodes_earn_nearly_all_of_opt() {
-    let kinds = ["resolve", "primal-dual", "dual-pacing", "pid-pacing", "lin-cbwk"];
+    let kinds = [
+        "resolve",
+        "primal-dual",
+        "dual-pacing",
+        "pid-pacing",
+        "lin-cbwk",
+    ];
     let policies = with_oracle(&kinds, "known") + "z = 2.0\neta = 0.05\n";
     let (short, long) = (shares(&policies, 1, 20, 20), shares(&policies, 100, 3, 2));
     for ((kind, short), (_, long)) in short.iter().zip(&long) {
-        say(&format!("{kind}: {short:.4} of opt in 24 steps, {long:.4} in 2,400"));
-        assert!(short < long && *long > 0.92 && *long < 1.02, "{kind}: {short}, {long}");
+        say(&format!(
+            "{kind}: {short:.4} of opt in 24 steps, {long:.4} in 2,400"
+        ));
+        assert!(
+            short < long && *long > 0.92 && *long < 1.02,
+            "{kind}: {short}, {long}"
+        );
     }
 }
 
@@ -164,7 +176,10 @@ fn prices_follow(mut policy: Priced, mut literal: impl FnMut(bool, f64) -> f64, 
         },
     );
     let distinct = prices.borrow().windows(2).filter(|p| p[0] != p[1]).count();
-    assert!(seen > 60 && distinct > 60, "{seen} arrivals, {distinct} changes");
+    assert!(
+        seen > 60 && distinct > 60,
+        "{seen} arrivals, {distinct} changes"
+    );
 }
 
 const DUAL: DualSettings = DualSettings {
@@ -321,22 +336,46 @@ fn exploration_costs_what_it_must() {
     assert!((always - exploring).abs() < joint, "{always}, {exploring}");
     // ceil(45^(2/3)) = 13 episodes of exploration.
     let (before, after) = (per_episode(3, 1, 13), per_episode(3, 13, 45));
-    assert!(before > 2.0 && after < 0.03 * opt + error(3), "{before}, {after}");
+    assert!(
+        before > 2.0 && after < 0.03 * opt + error(3),
+        "{before}, {after}"
+    );
 }
 
 #[test]
 fn mistakes_in_baselines_are_named() {
     for (policy, expected) in [
-        ("kind = \"ts-update\"\noracle = { kind = \"known\" }", "oracle.kind: found known; accepted: an oracle with a posterior"),
-        ("kind = \"lin-cbwk\"\nz = -1", "policies[1].z: found -1; accepted: a positive number"),
-        ("kind = \"dual-pacing\"\neta = 0.0", "policies[1].eta: found 0; accepted: a positive number"),
+        (
+            "kind = \"ts-update\"\noracle = { kind = \"known\" }",
+            "oracle.kind: found known; accepted: an oracle with a posterior",
+        ),
+        (
+            "kind = \"lin-cbwk\"\nz = -1",
+            "policies[1].z: found -1; accepted: a positive number",
+        ),
+        (
+            "kind = \"dual-pacing\"\neta = 0.0",
+            "policies[1].eta: found 0; accepted: a positive number",
+        ),
         ("kind = \"dual-pacing\"\nz = 1.0", "found unknown key `z`"),
-        ("kind = \"pid-pacing\"\nintegral = -0.5", "policies[1].integral: found -0.5; accepted: a number from 0"),
-        ("kind = \"epsilon-greedy\"\nepsilon = 2.0", "policies[1].epsilon: found 2; accepted: a probability"),
-        ("kind = \"explore-then-commit\"\nepisodes = 0", "episodes: found 0; accepted: a whole number from 1"),
+        (
+            "kind = \"pid-pacing\"\nintegral = -0.5",
+            "policies[1].integral: found -0.5; accepted: a number from 0",
+        ),
+        (
+            "kind = \"epsilon-greedy\"\nepsilon = 2.0",
+            "policies[1].epsilon: found 2; accepted: a probability",
+        ),
+        (
+            "kind = \"explore-then-commit\"\nepisodes = 0",
+            "episodes: found 0; accepted: a whole number from 1",
+        ),
         ("kind = \"ts-fix\"", "(nearest: `ts-fixed`)"),
     ] {
         let error = parse(&format!("[[policies]]\n{policy}\n")).unwrap_err();
-        assert!(error.contains(expected), "expected {expected:?}, got {error:?}");
+        assert!(
+            error.contains(expected),
+            "expected {expected:?}, got {error:?}"
+        );
     }
 }

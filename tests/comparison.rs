@@ -305,8 +305,7 @@ fn the_long_comparison_and_its_tables() {
     let table = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
     let out = folder.path().join("o");
     let page = read(&out, "comparison.md");
-    let run: Value =
-        serde_json::from_str(&read(&out.join("pricing-K2"), "run.json")).unwrap();
+    let run: Value = serde_json::from_str(&read(&out.join("pricing-K2"), "run.json")).unwrap();
     let policies = run["policies"].as_array().unwrap();
     assert!(policies.len() >= 17, "{}", policies.len());
     for policy in policies {
@@ -332,20 +331,36 @@ fn the_long_comparison_and_its_tables() {
     }
     let args = "compare o/auction-K2 --policy clairvoyant --policy ts-update --band normal";
     let text = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
-    assert!(text.contains("lower 95%") && text.contains("p (Holm)"), "{text}");
+    assert!(
+        text.contains("lower 95%") && text.contains("p (Holm)"),
+        "{text}"
+    );
     assert_eq!(text.matches("clairvoyant").count(), 2, "{text}");
-    let args = "simulate --out o/auction-K2 --resume --quiet --format latex --columns slope,final-regret";
+    let args =
+        "simulate --out o/auction-K2 --resume --quiet --format latex --columns slope,final-regret";
     let text = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
-    assert!(text.contains("policy & slope $\\pm$ 3 s.e. & final regret & $\\pm$ 3 s.e. \\\\"), "{text}");
+    assert!(
+        text.contains("policy & slope $\\pm$ 3 s.e. & final regret & $\\pm$ 3 s.e. \\\\"),
+        "{text}"
+    );
     for (args, expected) in [
-        ("compare o/auction-K2 --policy nobody", "--policy: found `nobody`; accepted: a policy of the study: mimic-opt-dp"),
-        ("simulate --out o/auction-K2 --resume --quiet --columns regret", "--columns: found `regret`; accepted: some of mean-reward, of-opt"),
+        (
+            "compare o/auction-K2 --policy nobody",
+            "--policy: found `nobody`; accepted: a policy of the study: mimic-opt-dp",
+        ),
+        (
+            "simulate --out o/auction-K2 --resume --quiet --columns regret",
+            "--columns: found `regret`; accepted: some of mean-reward, of-opt",
+        ),
         ("compare o", "run.json is missing"),
     ] {
         let output = cbwk(folder.path(), &args.split(' ').collect::<Vec<_>>());
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{message}");
-        assert!(message.contains(expected), "expected {expected:?}, got {message:?}");
+        assert!(
+            message.contains(expected),
+            "expected {expected:?}, got {message:?}"
+        );
     }
 }
 

@@ -24,7 +24,10 @@ impl Latencies {
     /// Adds the time of a decision.
     pub fn push(&mut self, time: Duration) {
         let nanoseconds = time.as_nanos().max(1) as f64;
-        *self.0.entry((BUCKETS * nanoseconds.log2()) as u16).or_default() += 1;
+        *self
+            .0
+            .entry((BUCKETS * nanoseconds.log2()) as u16)
+            .or_default() += 1;
     }
 
     /// Adds the times of others.
@@ -61,7 +64,10 @@ mod tests {
         first.add(&second);
         for (share, n) in [(0.5, 500.0f64), (0.99, 990.0), (1.0, 1000.0)] {
             let (found, exact) = (first.quantile(share).unwrap(), 1e-9 * n * n);
-            assert!((found / exact - 1.0).abs() < 0.03, "{share}: {found}, {exact}");
+            assert!(
+                (found / exact - 1.0).abs() < 0.03,
+                "{share}: {found}, {exact}"
+            );
         }
         assert_eq!(Latencies::default().quantile(0.5), None);
     }

@@ -173,7 +173,8 @@ impl OracleConfig {
         if self.has_posterior() {
             return Ok(());
         }
-        let accepted = "an oracle with a posterior to draw from: armed, armed-by-step, tabular or logistic";
+        let accepted =
+            "an oracle with a posterior to draw from: armed, armed-by-step, tabular or logistic";
         Err(Invalid::new(format!("{field}.kind"), self.kind(), accepted))
     }
 

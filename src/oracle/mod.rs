@@ -75,9 +75,9 @@ pub use neural::{Neural, NeuralParameters};
 #[doc(hidden)]
 pub use newton::penalised_logistic_mle;
 pub(crate) use newton::{LogisticProblem, Penalty};
+pub use plug_in::PlugIn;
 #[doc(hidden)]
 pub use projection::project_onto_unit_ball;
-pub use plug_in::PlugIn;
 pub use sampled::Sampled;
 pub use sigmoids::sigmoid;
 pub use spec::OracleSpec;

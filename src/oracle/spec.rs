@@ -68,10 +68,7 @@ impl OracleSpec {
         match self {
             Self::Armed { radius_scale } => armed(Arms::Single, false, radius_scale),
             Self::ArmedByStep { radius_scale } => armed(Arms::ByStep, false, radius_scale),
-            Self::BetaBinomial {
-                arms,
-                radius_scale,
-            } => armed(*arms, true, radius_scale),
+            Self::BetaBinomial { arms, radius_scale } => armed(*arms, true, radius_scale),
             Self::Glm(parameters) => Box::new(*parameters),
             Self::LinearMixture(parameters) => Box::new(*parameters),
             Self::Logistic(parameters) => Box::new(*parameters),

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use super::spec::Checked;
-use super::{
-    Clairvoyant, Fixed, Fluid, InitialRows, Myopic, Policy, PolicyConfig, Random,
-};
+use super::{Clairvoyant, Fixed, Fluid, InitialRows, Myopic, Policy, PolicyConfig, Random};
 use crate::dp::ValueTable;
 use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Sides, Truth};

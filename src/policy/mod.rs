@@ -24,8 +24,8 @@ use crate::task::{Context, EpisodeContexts};
 
 pub use advance::{AdvanceTimes, advance, plan};
 pub use baseline::{
-    Baseline, BaselineSpec, DualSettings, Exploring, LinearProgram, PidSettings, PrimalDual, Priced,
-    SquareCbwk, SquareSettings, inverse_gap_weighting,
+    Baseline, BaselineSpec, DualSettings, Exploring, LinearProgram, PidSettings, Priced,
+    PrimalDual, SquareCbwk, SquareSettings, inverse_gap_weighting,
 };
 pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE};
 pub use fluid::Fluid;

@@ -177,8 +177,16 @@ pub fn long_page(setting: &str, panels: &[ComparedPanel]) -> String {
         let reference = panel.run.reference.clone().unwrap_or_default();
         let over = format!("over {reference}, paired");
         let mut table = Table::new([
-            "policy", "final regret", "+- 3 s.e.", &over, "+- 3 s.e.", "of opt",
-            "slope +- 3 s.e.", "decision, median", "99%", "seconds",
+            "policy",
+            "final regret",
+            "+- 3 s.e.",
+            &over,
+            "+- 3 s.e.",
+            "of opt",
+            "slope +- 3 s.e.",
+            "decision, median",
+            "99%",
+            "seconds",
         ]);
         for (own, run) in PointResult::all(&panel.run).zip(&panel.run.policies) {
             let times = run.decision_seconds.map(|t| [t.p50, t.p99]);

@@ -316,7 +316,13 @@ mod tests {
     #[test]
     fn columns_by_choice() {
         let table = || {
-            let mut table = Table::new(["policy", "final regret", "+- 3 s.e.", "over a", "slope +- 3 s.e."]);
+            let mut table = Table::new([
+                "policy",
+                "final regret",
+                "+- 3 s.e.",
+                "over a",
+                "slope +- 3 s.e.",
+            ]);
             table.push(["a", "1", "2", "3", "4"]);
             table
         };
@@ -326,7 +332,10 @@ mod tests {
             table.map(|table| table.text(Style::Markdown))
         };
         let found = plain(&["slope", "final-regret"]).unwrap();
-        assert!(found.starts_with("| policy | slope +- 3 s.e. | final regret | +- 3 s.e. |"), "{found}");
+        assert!(
+            found.starts_with("| policy | slope +- 3 s.e. | final regret | +- 3 s.e. |"),
+            "{found}"
+        );
         assert!(found.ends_with("| a | 4 | 1 | 2 |\n"), "{found}");
         assert!(plain(&["over"]).unwrap().ends_with("| a | 3 |\n"));
         let error = plain(&["regret"]).unwrap_err();

@@ -8,7 +8,9 @@ use super::offers::action_rows;
 use super::overview::PointResult;
 use super::read::{PolicyResults, Results};
 use super::records::{CoverageRow, StepRow, SummaryRow, ValueRow};
-use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, PolicyRun, Run, Seconds};
+use super::run_json::{
+    AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, PolicyRun, Run, Seconds,
+};
 use super::study_toml::StudyText;
 use super::{RESULT_FILES, ResultsFolder};
 use crate::dp::{Report, ValueTable};

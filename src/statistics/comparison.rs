@@ -62,7 +62,11 @@ pub fn paired_p(differences: &[f64]) -> f64 {
     if standard_error.is_nan() {
         return f64::NAN;
     }
-    let t = if mean == 0.0 { 0.0 } else { mean / standard_error };
+    let t = if mean == 0.0 {
+        0.0
+    } else {
+        mean / standard_error
+    };
     two_sided_p(t, (differences.len() - 1) as f64)
 }
 
@@ -91,7 +95,10 @@ mod tests {
         let found = holm(&[0.01, 0.04, f64::NAN, 0.03, 0.005]);
         let rounded: Vec<f64> = found.iter().map(|p| (1e9 * p).round() / 1e9).collect();
         assert!(rounded[2].is_nan());
-        assert_eq!([rounded[0], rounded[1], rounded[3], rounded[4]], [0.03, 0.06, 0.06, 0.02]);
+        assert_eq!(
+            [rounded[0], rounded[1], rounded[3], rounded[4]],
+            [0.03, 0.06, 0.06, 0.02]
+        );
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
     }
 
@@ -122,7 +129,11 @@ mod tests {
                 *count += usize::from(lower <= 1.0 && 1.0 <= upper);
             }
         }
-        for (count, least, most) in [(covered[0], 0.96, 1.0), (covered[1], 0.88, 0.99), (covered[2], 0.88, 0.99)] {
+        for (count, least, most) in [
+            (covered[0], 0.96, 1.0),
+            (covered[1], 0.88, 0.99),
+            (covered[2], 0.88, 0.99),
+        ] {
             let share = count as f64 / 400.0;
             assert!(share >= least && share <= most, "{covered:?}");
         }

@@ -57,7 +57,9 @@ fn settings(s: &mut Section, kind: &str) -> Read<Baseline> {
             reset_dual: s.flag_or("reset_dual", false)?,
         }),
         "explore-then-commit" => Baseline::ExploreThenCommit {
-            episodes: s.optional_whole("episodes", 1..=1_000_000_000)?.map(|n| n as usize),
+            episodes: s
+                .optional_whole("episodes", 1..=1_000_000_000)?
+                .map(|n| n as usize),
         },
         _ => Baseline::EpsilonGreedy {
             epsilon: s.optional_number("epsilon")?,

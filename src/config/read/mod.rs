@@ -1,7 +1,7 @@
 //! From sections of the study file to the specifications of world and policies.
 
-pub(super) mod context_rows;
 mod baselines;
+pub(super) mod context_rows;
 mod oracles;
 mod policies;
 

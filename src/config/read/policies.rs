@@ -29,7 +29,14 @@ pub(in crate::config) fn policies(
 ) -> Read<Vec<NamedSpec>> {
     let (horizon, truth) = (spec.horizon, &spec.conversion);
     root.tables("policies", |s| {
-        let others = ["clairvoyant", "fluid", "myopic", "random", "fixed", "fixed:<a>"];
+        let others = [
+            "clairvoyant",
+            "fluid",
+            "myopic",
+            "random",
+            "fixed",
+            "fixed:<a>",
+        ];
         let kind = s.kind(&[&LEARNERS[..], &BASELINES, &others].concat())?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
         let spec = match kind.as_str() {

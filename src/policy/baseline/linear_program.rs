@@ -53,12 +53,7 @@ pub struct LinearProgram {
 
 impl LinearProgram {
     /// A policy without data; p is the oracle's upper bound.
-    pub(super) fn new(
-        task: Arc<Task>,
-        learnt: Learnt,
-        per_step: PerStep,
-        rng: ChaCha8Rng,
-    ) -> Self {
+    pub(super) fn new(task: Arc<Task>, learnt: Learnt, per_step: PerStep, rng: ChaCha8Rng) -> Self {
         let by_step = learnt.oracle().facts().by_step;
         Self {
             seen: SeenContexts::new(&task, by_step, CostBound::Upper),

@@ -27,8 +27,8 @@ pub use exploration::Exploring;
 pub use linear_program::LinearProgram;
 pub use priced::Priced;
 pub use primal_dual::PrimalDual;
-pub use spec::{Baseline, BaselineSpec};
 pub(super) use spec::BaselineConfig;
+pub use spec::{Baseline, BaselineSpec};
 pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
 
 /// Settings of policies with a dual price; `Some` values are positive.

@@ -17,12 +17,7 @@ use crate::task::Task;
 
 impl LinearProgram {
     /// The fluid relaxation with learnt rho and law, solved again at every step (Wu et al., 2015).
-    pub fn resolve(
-        task: Arc<Task>,
-        oracle: Box<dyn Oracle>,
-        delta: f64,
-        rng: ChaCha8Rng,
-    ) -> Self {
+    pub fn resolve(task: Arc<Task>, oracle: Box<dyn Oracle>, delta: f64, rng: ChaCha8Rng) -> Self {
         let learnt = Learnt::new(&task, oracle, delta).lazy();
         Self::new(task, learnt, PerStep::OfRest, rng)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use super::exploration::Exploration;
-use super::{DualSettings, Exploring, LinearProgram, PidSettings, PrimalDual, Priced};
+use super::{DualSettings, Exploring, LinearProgram, PidSettings, Priced, PrimalDual};
 use super::{SquareCbwk, SquareSettings};
 use crate::error::{Invalid, shown};
 use crate::oracle::{Oracle, OracleConfig, OracleSpec, PlugIn, Sides};
