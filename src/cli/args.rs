@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::compare::CompareArgs;
 use super::long_args::{ClusterCommand, MergeArgs, StatusArgs, VerifyArgs};
 use super::machine_args::MachineArgs;
+use super::offer::OfferArgs;
 use super::serve_args::ServeArgs;
-use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
+use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs, RepriceArgs};
 use super::terminal;
 use cbwk_gpu::report::style::Style;
 
@@ -56,11 +57,15 @@ pub enum Command {
     Fit(FitArgs),
     /// Plan the offers of a task folder whose log has been fitted: plan.csv and a page to look them up.
     Plan(PlanArgs),
+    /// Look up the planned offer to any customer, such as `cbwk-gpu offer shop --step 3 --budget 5 age=44 sex=male`.
+    Offer(OfferArgs),
     /// Say what the plan of a task folder would earn against today's policy, with an interval, and what the log does not
     /// support.
     Evaluate(EvaluateArgs),
     /// Run a task folder's learner: an offer for every customer, as JSON lines or HTTP, every answer in a journal.
     Serve(ServeArgs),
+    /// Change the prices or the largest budget of a task folder in use; what was learnt is kept.
+    Reprice(RepriceArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit; or print a log

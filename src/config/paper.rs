@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Document, preset};
+use super::{Document, Wanted, preset};
 use crate::error::InputError;
 
 /// A panel of the paper's figure: auction or pricing.
@@ -79,8 +79,9 @@ impl PaperPanel {
     pub fn long_document(self, actions: u32, option: &str) -> Result<Document, InputError> {
         let mut document = self.document(actions, option)?;
         let policies = COMPARED.iter().chain([&IMPROVED]).chain(&OTHERS);
-        let policies: Vec<String> = policies.map(ToString::to_string).collect();
-        document.choose_policies(&policies, option);
+        let mut wanted: Vec<Wanted> = policies
+            .map(|kind| Wanted::Named(kind.to_string()))
+            .collect();
         let (kind, bounds) = match self {
             Self::Auction => ("armed", "beta-binomial"),
             Self::Pricing => ("logistic", "mixture"),
@@ -95,13 +96,14 @@ impl PaperPanel {
             table.insert("name".into(), name.into());
             table.insert("oracle".into(), toml::Value::Table(oracle));
             table.insert(key.into(), value);
-            document.add_policy(&table, option);
+            wanted.push(Wanted::Stated(table));
         };
         let (square, ucb1) = (COMPARED[1], COMPARED[2]);
         let name = format!("{square}, one dual");
         add(square, &name, "reset_dual", false.into(), oracle);
         let name = format!("{ucb1}, tight");
         add(ucb1, &name, "budget_correction", 0.0.into(), tight);
+        document.set_policies(&wanted, option);
         Ok(document)
     }
 }

@@ -27,7 +27,7 @@ pub use baseline::{
     Baseline, BaselineSpec, DualSettings, Exploring, LinearProgram, PidSettings, Priced,
     PrimalDual, SquareCbwk, SquareSettings, inverse_gap_weighting,
 };
-pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE};
+pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE, Terms};
 pub use fluid::Fluid;
 pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
 pub use make::{MakePolicy, PolicySetting, Start, WholeWave};

@@ -110,6 +110,10 @@ pub struct SavedLearner {
     rows: Vec<EpisodeContexts>,
     data: LabeledData,
     fit: LastFit,
+    /// The largest budget of the next plan.
+    ceiling: u32,
+    /// The largest budget of the table, and its values.
+    width: u32,
     u_hat: Vec<f64>,
 }
 
@@ -145,6 +149,8 @@ impl MimicOptDp {
             rows: self.s_t.rows().map(row).collect(),
             data: self.d_t.clone(),
             fit: self.last_fit(),
+            ceiling: self.ceiling,
+            width: self.u_hat.budget_max(),
             u_hat: steps.flat_map(|h| self.u_hat.row(h).to_vec()).collect(),
         }
     }
@@ -166,9 +172,13 @@ impl MimicOptDp {
             .iter()
             .try_for_each(|row| task.check_contexts(row))?;
         saved.data.check(&task)?;
-        let (horizon, budget_max) = (task.horizon(), task.budget_max());
-        self.u_hat = ValueTable::from_values(horizon, budget_max, saved.u_hat)
+        let sizes = task.budget_max()..=task.ceiling_limit();
+        let fits = sizes.contains(&saved.ceiling) && sizes.contains(&saved.width);
+        let table = fits.then(|| ValueTable::from_values(task.horizon(), saved.width, saved.u_hat));
+        self.u_hat = table
+            .flatten()
             .ok_or_else(|| wrong("a table of another size, or with non-finite values"))?;
+        self.ceiling = saved.ceiling;
         saved.rows.iter().for_each(|row| self.add_contexts(row));
         self.episode = saved.episode;
         self.d_t = saved.data;

@@ -7,11 +7,12 @@ mod policies;
 
 use std::path::Path;
 
+use super::own::own;
 use super::{Read, Section};
 use crate::error::InputError;
 use crate::files::read_text;
 use crate::history::{EmpiricalLaw, LabeledLog, LogForm, POOLED_BELOW};
-use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec};
+use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec, Multiplier};
 use crate::world::{
     BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, DayTypeSpec, LawSpec, SegmentSpec,
     WorldSpec,
@@ -115,7 +116,32 @@ fn application(s: &mut Section) -> Read<(ApplicationSpec, Option<f64>)> {
             costs: s.whole_rows("costs", COST)?,
         },
     };
+    let quantity = multiplier(s, "quantity")?;
+    let rate = multiplier(s, "rate")?;
+    let spec = match quantity.is_some() || rate.is_some() {
+        false => spec,
+        true => ApplicationSpec::PerCustomer {
+            of: Box::new(spec),
+            quantity,
+            rate,
+        },
+    };
     Ok((spec, s.optional_number("reward_max")?))
+}
+
+/// A feature that multiplies rewards or costs.
+fn multiplier(s: &mut Section, key: &str) -> Read<Option<Multiplier>> {
+    if !s.has(key) {
+        return Ok(None);
+    }
+    s.table(key, |s| {
+        Ok(Some(Multiplier {
+            feature: s.whole("feature", 1..=u32::MAX.into())? as usize - 1,
+            mean: s.number_or("mean", 0.0)?,
+            deviation: s.number_or("deviation", 1.0)?,
+            most: s.number("most")?,
+        }))
+    })
 }
 
 fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<ContextsSpec> {
@@ -129,7 +155,7 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
             number += 1;
             let name = day.text_or("name", &format!("type {number}"))?;
             let weight = day.number("weight")?;
-            let read = |s: &mut Section| arrivals(s, &KINDS[..7], horizon, names);
+            let read = |s: &mut Section| arrivals(s, &KINDS[..8], horizon, names);
             let (law, no_arrival) = day.table("contexts", read)?;
             Ok(DayTypeSpec {
                 name,
@@ -154,9 +180,9 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     })
 }
 
-/// Kinds of context laws; the first five can be the law of a range of steps, and the first seven that of a type of day.
-const KINDS: [&str; 8] = [
-    "finite", "grid", "box", "mixture", "file", "by-step", "log", "days",
+/// Kinds of context laws; the first five can be the law of a range of steps, and the first eight that of a type of day.
+const KINDS: [&str; 9] = [
+    "finite", "grid", "box", "mixture", "file", "by-step", "log", "own", "days",
 ];
 
 /// The arrivals of a day of one type: their law, and the probability of no arrival.
@@ -186,6 +212,11 @@ fn arrivals(
                     },
                 })
             })?,
+        },
+        "own" => LawSpec::Own {
+            low: s.numbers("low")?,
+            high: s.numbers("high")?,
+            own: own(s, |finder, code, object| finder.law(code, object))?,
         },
         kind => law(s, kind, horizon, names)?,
     };
@@ -271,6 +302,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "logistic-by-action",
         "rkhs",
         "table",
+        "own",
     ];
     Ok(match s.kind(&kinds)?.as_str() {
         "armed" if s.has("highest_other_bid") => s.table("highest_other_bid", |s| {
@@ -299,6 +331,10 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
             kernel: s.table("kernel", kernel)?,
             centers: s.rows("centers")?,
             weights: s.numbers("weights")?,
+        },
+        "own" => ConversionSpec::Own {
+            by_step: s.flag_or("by_step", false)?,
+            own: own(s, |finder, code, object| finder.conversion(code, object))?,
         },
         _ => ConversionSpec::Table {
             probabilities: s.rows("probabilities")?,

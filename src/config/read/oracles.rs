@@ -1,6 +1,7 @@
 //! The oracle of a policy in a study file.
 
 use super::kernel;
+use crate::config::own::own;
 use crate::config::{Read, Section};
 use crate::dp::Link;
 use crate::oracle::{
@@ -20,7 +21,7 @@ pub(super) enum DefaultBounds {
     Tight,
 }
 
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "armed",
     "armed-by-step",
     "tabular",
@@ -30,6 +31,7 @@ const KINDS: [&str; 9] = [
     "gp",
     "neural",
     "known",
+    "own",
 ];
 
 /// The oracle; by default the one made for the true conversion model.
@@ -44,7 +46,11 @@ pub(super) fn oracle(
             read(s, &kind, truth, default)
         });
     }
-    let kind = made_for(truth);
+    let Some(kind) = made_for(truth) else {
+        let accepted =
+            "an oracle, such as { kind = \"logistic\" }, because none is made for own conversion";
+        return Err(s.missing("oracle", accepted));
+    };
     s.missing_table("oracle", |s| {
         s.record("kind", kind);
         read(s, kind, truth, default)
@@ -52,14 +58,17 @@ pub(super) fn oracle(
 }
 
 /// The oracle whose model is the true one.
-fn made_for(truth: &ConversionSpec) -> &'static str {
+fn made_for(truth: &ConversionSpec) -> Option<&'static str> {
     match truth {
-        ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => "armed",
-        ConversionSpec::ArmedByStep { .. } => "armed-by-step",
-        ConversionSpec::Logistic { .. } | ConversionSpec::LogisticByAction { .. } => "logistic",
-        ConversionSpec::Linear { .. } => "glm",
-        ConversionSpec::Rkhs { .. } => "kernel",
-        ConversionSpec::Table { .. } => "tabular",
+        ConversionSpec::Armed { .. } | ConversionSpec::HighestOtherBid { .. } => Some("armed"),
+        ConversionSpec::ArmedByStep { .. } => Some("armed-by-step"),
+        ConversionSpec::Logistic { .. } | ConversionSpec::LogisticByAction { .. } => {
+            Some("logistic")
+        }
+        ConversionSpec::Linear { .. } => Some("glm"),
+        ConversionSpec::Rkhs { .. } => Some("kernel"),
+        ConversionSpec::Table { .. } => Some("tabular"),
+        ConversionSpec::Own { .. } => None,
     }
 }
 
@@ -83,6 +92,7 @@ fn read(
             radius_scale: s.number_or("radius_scale", 1.0)?,
         }),
         "neural" => OracleSpec::Neural(neural(s)?),
+        "own" => OracleSpec::Own(own(s, |finder, code, object| finder.oracle(code, object))?),
         _ => OracleSpec::Known,
     })
 }

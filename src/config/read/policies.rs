@@ -6,6 +6,7 @@ use super::WHOLE;
 use super::baselines::{BASELINES, baseline};
 use super::context_rows::{self, FeatureNames};
 use super::oracles::{DefaultBounds, oracle};
+use crate::config::own::own;
 use crate::config::{Read, Section};
 use crate::history::{LabeledLog, LogForm};
 use crate::oracle::OracleSpec;
@@ -36,6 +37,7 @@ pub(in crate::config) fn policies(
             "random",
             "fixed",
             "fixed:<a>",
+            "own",
         ];
         let kind = s.kind(&[&LEARNERS[..], &BASELINES, &others].concat())?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
@@ -60,6 +62,7 @@ pub(in crate::config) fn policies(
                 oracle: oracle(s, truth, DefaultBounds::Paper)?,
             },
             "random" => PolicySpec::Random,
+            "own" => PolicySpec::Own(own(s, |finder, code, object| finder.policy(code, object))?),
             "fixed" => PolicySpec::FixedValue {
                 value: s.number("value")?,
             },

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::learnt::Learnt;
 use crate::error::Invalid;
 use crate::oracle::Oracle;
-use crate::policy::{Decider, Policy, SavedPolicy};
+use crate::policy::{Decider, Policy, SavedPolicy, Terms};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// How the price of a unit moves.
@@ -111,8 +111,14 @@ impl Policy for Priced {
         self.worth
             .extend((0..=budget).map(|b| price * f64::from(b)));
         let oracle = self.learnt.oracle();
-        self.decider
-            .choose_with(&self.task, oracle, &self.worth, context, budget)
+        self.decider.choose_on(
+            &self.task,
+            oracle,
+            &self.worth,
+            context,
+            budget,
+            &Terms::default(),
+        )
     }
 
     fn observe(&mut self, context: &Context, action: usize, converted: bool) {

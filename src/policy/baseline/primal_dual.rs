@@ -21,7 +21,7 @@ use super::learnt::Learnt;
 use super::seen::{CostBound, SeenContexts};
 use crate::error::Invalid;
 use crate::oracle::Oracle;
-use crate::policy::{Decider, Policy, SavedPolicy};
+use crate::policy::{Decider, Policy, SavedPolicy, Terms};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// PrimalDualBwK (Badanidiyuru, Kleinberg and Slivkins, 2013).
@@ -160,8 +160,14 @@ impl Policy for PrimalDual {
         self.worth
             .extend((0..=budget).map(|b| price * f64::from(b)));
         let oracle = self.learnt.oracle();
-        self.decider
-            .choose_with(&self.task, oracle, &self.worth, context, budget)
+        self.decider.choose_on(
+            &self.task,
+            oracle,
+            &self.worth,
+            context,
+            budget,
+            &Terms::default(),
+        )
     }
 
     fn observe(&mut self, context: &Context, action: usize, converted: bool) {
