@@ -47,6 +47,16 @@ impl WorldSpec {
         let contexts = ContextLaws::check(&self.contexts, self.horizon)?;
         let application = Application::check(&self.application, contexts.dimension())?;
         check_table_types(&application, contexts.support(), contexts.is_finite())?;
+        if application.is_per_customer() {
+            if !contexts.is_finite() {
+                let found = "a quantity or rate with a continuous context law";
+                let accepted = "finite, grid, file or log contexts";
+                return Err(Invalid::new("application", found, accepted));
+            }
+            let support = contexts.support();
+            let mut points = contexts.drawn_points();
+            points.try_for_each(|p| application.check_customer(support.features(p)))?;
+        }
         let spendable = u64::from(application.cost_max()) * self.horizon as u64;
         let limit = u32::try_from(spendable).unwrap_or(u32::MAX);
         let task = TaskSpec {

@@ -1,5 +1,6 @@
 //! From sections of the study file to the specifications of world and policies.
 
+mod baselines;
 pub(super) mod context_rows;
 mod oracles;
 mod policies;
@@ -11,7 +12,7 @@ use super::{Read, Section};
 use crate::error::InputError;
 use crate::files::read_text;
 use crate::history::{EmpiricalLaw, LabeledLog, LogForm, POOLED_BELOW};
-use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec};
+use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec, Multiplier};
 use crate::world::{
     BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, DayTypeSpec, LawSpec, SegmentSpec,
     WorldSpec,
@@ -115,7 +116,32 @@ fn application(s: &mut Section) -> Read<(ApplicationSpec, Option<f64>)> {
             costs: s.whole_rows("costs", COST)?,
         },
     };
+    let quantity = multiplier(s, "quantity")?;
+    let rate = multiplier(s, "rate")?;
+    let spec = match quantity.is_some() || rate.is_some() {
+        false => spec,
+        true => ApplicationSpec::PerCustomer {
+            of: Box::new(spec),
+            quantity,
+            rate,
+        },
+    };
     Ok((spec, s.optional_number("reward_max")?))
+}
+
+/// A feature that multiplies rewards or costs.
+fn multiplier(s: &mut Section, key: &str) -> Read<Option<Multiplier>> {
+    if !s.has(key) {
+        return Ok(None);
+    }
+    s.table(key, |s| {
+        Ok(Some(Multiplier {
+            feature: s.whole("feature", 1..=u32::MAX.into())? as usize - 1,
+            mean: s.number_or("mean", 0.0)?,
+            deviation: s.number_or("deviation", 1.0)?,
+            most: s.number("most")?,
+        }))
+    })
 }
 
 fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<ContextsSpec> {
