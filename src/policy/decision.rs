@@ -225,9 +225,23 @@ impl Decider {
         context: &Context,
         budget: u32,
     ) -> usize {
+        self.choose_among(task, oracle, u_hat, context, budget, |_| true)
+    }
+
+    /// Likewise among the actions (from 1) that are `allowed`.
+    pub fn choose_among(
+        &mut self,
+        task: &Task,
+        oracle: &dyn Oracle,
+        u_hat: &ValueTable,
+        context: &Context,
+        budget: u32,
+        allowed: impl Fn(usize) -> bool,
+    ) -> usize {
         oracle.bounds(context, &mut self.bounds);
         let candidates = self.bounds.iter().enumerate().map(|(a, bounds)| {
             let (reward, cost) = (task.reward(context, a + 1), task.cost(context, a + 1));
+            let reward = if allowed(a + 1) { reward } else { -1.0 };
             Candidate::new(*bounds, reward, cost)
         });
         let next = u_hat.row(context.step + 1);

@@ -107,7 +107,10 @@ impl TaskFolder {
     /// Fits the log.
     pub fn fit(&self, settings: FitSettings) -> Result<Fitted, InputError> {
         let fitted = fit::fit(&self.file, Arc::clone(&self.task), self.log()?, settings);
-        fitted.map_err(|invalid| self.wrong_log(&invalid))
+        fitted.map_err(|invalid| match invalid.field.as_str() {
+            "day" => InputError::in_file(&self.place(TASK_FILE), invalid.to_string()),
+            _ => self.wrong_log(&invalid),
+        })
     }
 
     /// Writes a fit: the model, and a study of the fitted world.
