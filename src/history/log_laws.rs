@@ -63,7 +63,7 @@ impl<'f> LogLaws<'f> {
     pub fn new(fitted: &'f Fitted, task: Arc<Task>, most: Option<usize>) -> Self {
         let log = &fitted.log;
         let alike = fitted.file.model.kind == ModelKind::Rates
-            && !task.application().is_auction()
+            && !task.application().depends_on_context()
             && fitted.limits().is_none();
         let mut places: HashMap<Vec<u64>, u32> = HashMap::new();
         let mut context_of = |i: usize| {
@@ -80,7 +80,7 @@ impl<'f> LogLaws<'f> {
             context_of,
             groups: Vec::new(),
             thinned: None,
-            costs: distinct_costs(&task),
+            costs: task.application().costs(),
             actions: fitted.planned(),
             fitted,
             task,
@@ -331,16 +331,4 @@ impl<'f> LogLaws<'f> {
             .collect();
         backend.solve(&problems)
     }
-}
-
-/// The distinct costs of a task's actions, increasing. Costs depend on the action only: a log has no table of types.
-fn distinct_costs(task: &Task) -> Vec<u32> {
-    let features = vec![0.0; task.dimension()];
-    let context = task.context(0, &features);
-    let mut costs: Vec<u32> = (1..=task.actions())
-        .map(|a| task.cost(&context, a))
-        .collect();
-    costs.sort_unstable();
-    costs.dedup();
-    costs
 }

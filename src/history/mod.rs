@@ -21,8 +21,8 @@ pub use clock::{OpeningHours, parse_time};
 pub use days::{DayTree, Days, DaysFile, Drift, Moods, Part, Z_LIMIT};
 pub use encoding::{Column, Encoding, Missing};
 pub use import::{
-    BudgetSource, Import, ImportError, ImportSpec, OfferCount, OfferKind, StepSource, Summary,
-    count,
+    BudgetSource, COUNT_IN_CENTS, Import, ImportError, ImportSpec, OfferCount, OfferKind,
+    StepSource, Summary, count,
 };
 pub use journal_log::{JournalLog, JournalSummary};
 pub use law::{EmpiricalLaw, Exposure, LawSegment, POOLED_BELOW};

@@ -53,10 +53,12 @@ impl<'f> Days<'f> {
             let arrival = log.arrivals()[i];
             if arrival.accepted {
                 let context = log.context(task, i);
-                let cost = task.cost(&context, arrival.action as usize);
+                let value = task.application().action_value(arrival.action as usize);
+                let sale = task.application().sale_at(&context, value);
+                let (earned, cost) = sale.unwrap_or((0.0, 0));
                 if cost <= left {
                     left -= cost;
-                    reward += task.reward(&context, arrival.action as usize);
+                    reward += earned;
                 }
             }
         }

@@ -117,6 +117,7 @@ pub fn fit(
     let rises = task_file.application.acceptance_rises();
     let mut file = ModelFile {
         version: env!("CARGO_PKG_VERSION").into(),
+        journal_lines: 0,
         log: counts_of(&log),
         action: noun.into(),
         model: FittedModel {
@@ -280,7 +281,7 @@ impl Fitted {
         self.support.as_ref().filter(|_| !self.extrapolate)
     }
 
-    /// Whether each planned action is supported for a customer.
+    /// Whether the log supports each planned action for a customer.
     pub fn supported(&self, theta: &[f64]) -> Vec<bool> {
         let of_all = self.support.as_ref().map(|support| support.of(theta));
         let planned = self.planned().into_iter();

@@ -18,8 +18,8 @@ use super::log_laws::LogLaws;
 use super::task_file::TaskFile;
 use crate::dp::{Backend, BackendError, ValueTable};
 use crate::error::Invalid;
-use crate::oracle::{Bounds, Known, LogisticMixtureParameters, Oracle, OracleSpec};
-use crate::policy::{self, Decider, InitialArrival, InitialLog, LearnerSpec, MimicOptDp};
+use crate::oracle::{Arms, Bounds, Known, LogisticMixtureParameters, Oracle, OracleSpec};
+use crate::policy::{self, Decider, InitialArrival, InitialLog, LearnerSpec, MimicOptDp, Terms};
 use crate::task::Task;
 
 pub use rows::{CellOffer, plan_csv};
@@ -60,7 +60,6 @@ pub struct OfferPlan {
     pub tables: Vec<ValueTable>,
     tree: DayTree,
     encoding: Encoding,
-    extrapolates: bool,
     beliefs: Beliefs,
 }
 
@@ -73,6 +72,8 @@ pub struct Customer {
     pub acceptance: Vec<[f64; 3]>,
     /// Whether the log supports each action.
     pub supported: Vec<bool>,
+    /// The actions that a plan may offer.
+    pub terms: Terms,
     /// The group of the day.
     pub group: usize,
 }
@@ -124,7 +125,6 @@ impl OfferPlan {
             tables,
             tree: fitted.file.days.tree.clone(),
             encoding: task_file.encoding.clone(),
-            extrapolates: fitted.extrapolate,
             beliefs,
         })
     }
@@ -144,10 +144,19 @@ impl OfferPlan {
 
     /// A customer with these features.
     pub fn customer(&self, fitted: &Fitted, features: &[f64]) -> Customer {
+        let supported = fitted.supported(features);
+        let allowed = (1..)
+            .zip(&supported)
+            .filter(|(_, own)| **own)
+            .map(|(a, _)| a);
         Customer {
             features: features.to_vec(),
             acceptance: self.acceptance(fitted, features),
-            supported: fitted.supported(features),
+            terms: Terms {
+                actions: fitted.limits().map(|_| allowed.collect()),
+                ..Terms::default()
+            },
+            supported,
             group: match self.tables.len() {
                 1 => 0,
                 _ => self.tree.group_of(&self.encoding, features),
@@ -215,9 +224,8 @@ impl OfferPlan {
         let task = &self.task;
         let context = task.context(step, &customer.features);
         let mut decider = Decider::new(task.actions());
-        let (table, supported) = (&self.tables[customer.group], &customer.supported);
-        let allowed = |action: usize| self.extrapolates || supported[action - 1];
-        decider.choose_among(task, self.oracle(), table, &context, budget, allowed)
+        let next = self.tables[customer.group].row(step + 1);
+        decider.choose_on(task, self.oracle(), next, &context, budget, &customer.terms)
     }
 }
 
@@ -255,7 +263,7 @@ fn learner(task: &Arc<Task>, fitted: &Fitted, actions: &[usize]) -> Result<Mimic
 pub fn oracle_spec(fitted: &Fitted) -> OracleSpec {
     match fitted.file.model.kind {
         ModelKind::Rates => OracleSpec::BetaBinomial {
-            by_step: false,
+            arms: Arms::Single,
             radius_scale: 1.0,
         },
         _ => OracleSpec::LogisticMixture(LogisticMixtureParameters {
