@@ -117,7 +117,7 @@ impl LiveLearner {
         } else {
             let read = read(settings, tables::table("oracle", oracle)?, &known)?;
             let config = read.oracle.check("oracle", &known).map_err(wrong)?;
-            let checked = read.learning.check("policy", &known, config.facts(), 0);
+            let checked = read.learning.check("policy", config.facts(), 0);
             let sides = checked.map_err(wrong)?.sides();
             let start = ChaCha8Rng::seed_from_u64(seed);
             let oracle = config.build(&known, episodes, start, None, sides);

@@ -244,6 +244,7 @@ impl Document {
     /// Keeps the policies with these kinds or names, in this order; those that the file lacks are added with their defaults.
     pub fn choose_policies(&mut self, asked: &[String], option: &str) {
         let mut chosen: Vec<Item> = Vec::new();
+        let is_asked = |name: &str| asked.iter().any(|other| other == name);
         for (place, want) in asked.iter().enumerate() {
             if asked[..place].contains(want) {
                 continue;
@@ -253,7 +254,13 @@ impl Document {
                 names.contains(&Some(want))
             };
             let before = chosen.len();
-            chosen.extend(self.policies().iter().filter(is_wanted).cloned());
+            // A policy that is asked for by its name is not taken for its kind as well.
+            let asked_by_name = |item: &&Item| {
+                item.text("name")
+                    .is_none_or(|name| name == want || !is_asked(name))
+            };
+            let wanted = self.policies().iter().filter(is_wanted);
+            chosen.extend(wanted.filter(asked_by_name).cloned());
             if chosen.len() == before {
                 let kind = Item::of_option(Node::Text(want.clone()), option);
                 let table = Node::Table(vec![("kind".into(), kind)]);

@@ -44,6 +44,8 @@ pub struct Learner {
     pub(super) policy: MimicOptDp,
     pub(super) backend: Box<dyn Backend>,
     pub(super) state: State,
+    /// Expected rewards by budget, once computed for the current plan and contexts.
+    pub(super) expected: Option<Option<Vec<f64>>>,
 }
 
 /// The state that changes between plans.
@@ -83,7 +85,7 @@ impl Learner {
             let found = Invalid::new("delta", shown(delta), "a number between 0 and 1");
             return Err(found.into());
         }
-        let config = learning.check("learner", &task, oracle.facts(), initial_rows)?;
+        let config = learning.check("learner", oracle.facts(), initial_rows)?;
         let task = Arc::new(task);
         let rng = ChaCha8Rng::seed_from_u64(seed);
         Ok(Self {
@@ -91,6 +93,7 @@ impl Learner {
             task,
             backend,
             state: State::default(),
+            expected: None,
         })
     }
 
@@ -117,6 +120,16 @@ impl Learner {
     /// Units held by offers of the open episode that have no outcome yet.
     pub fn held(&self) -> u32 {
         self.state.open.as_ref().map_or(0, |open| open.held)
+    }
+
+    /// What an episode with `budget` units is expected to earn under the plan, if customers come as before and convert as
+    /// estimated; `None` before any contexts are known. The plan's own value, [`crate::dp::ValueTable::start`], is optimistic.
+    pub fn expected(&mut self, budget: u32) -> Option<f64> {
+        let policy = &self.policy;
+        let by_budget = self
+            .expected
+            .get_or_insert_with(|| policy.expected_rewards());
+        by_budget.as_ref()?.get(budget as usize).copied()
     }
 
     /// Totals of the open episode so far.
@@ -175,7 +188,7 @@ impl Learner {
         let context = self.task.context(step - 1, features);
         let budget = open.budget - open.held;
         let feasible = self.feasible(&context, budget);
-        let best = self.policy.choose(&context, budget);
+        let best = self.policy.best_action(&context, budget);
         let action = choose(best, &feasible);
         if action != best && !feasible.contains(&action) {
             let accepted = format!("{best} or one of {feasible:?}");
@@ -221,6 +234,9 @@ impl Learner {
 
     fn record_offer(&mut self, context: &Context, offer: &Offer) {
         let open = self.state.open.as_mut().expect("an episode is open");
+        if offer.action == 0 {
+            self.policy.decline(context, open.budget - open.held);
+        }
         open.contexts.arrive(context.step, |slot| {
             slot.copy_from_slice(context.features);
             context.point
@@ -339,6 +355,7 @@ impl Learner {
     /// plan is due: call [`Learner::replan`], the second half.
     pub fn close(&mut self) -> Result<Day, LearnerError> {
         let open = self.state.open.take().ok_or(LearnerError::NoEpisode)?;
+        self.expected = None;
         let due = self.policy.learn(&open.contexts);
         Ok(self.day(&open, due))
     }

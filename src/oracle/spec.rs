@@ -4,7 +4,7 @@ use super::armed::ArmedParameters;
 use super::config::Parameters;
 use super::known::KnownParameters;
 use super::{
-    GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
+    BoundFacts, GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
     LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, NeuralParameters,
     OracleConfig,
 };
@@ -55,6 +55,11 @@ impl OracleSpec {
     /// Checks the parameters for a task; `field` is the oracle's place in the study.
     pub fn check(&self, field: &str, task: &Task) -> Result<OracleConfig, Invalid> {
         OracleConfig::check(self.clone(), field, task)
+    }
+
+    /// What its bounds are like.
+    pub fn facts(&self) -> BoundFacts {
+        self.parameters().profile().facts
     }
 
     pub(super) fn parameters(&self) -> Box<dyn Parameters + '_> {

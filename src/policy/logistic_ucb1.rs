@@ -24,7 +24,7 @@ use super::{Policy, SavedOracle, SavedPolicy};
 use crate::dp::ContextSample;
 use crate::error::Invalid;
 use crate::fluid::{Hull, Mix, Program, mix};
-use crate::oracle::{LabeledData, Layout, Oracle, Pairs, fill_bounds};
+use crate::oracle::{Beside, LabeledData, Layout, Oracle, Pairs, fill_bounds};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// Logistic-UCB1 (Li and Stoltz, 2022): a linear program with upper bounds at every step.
@@ -133,6 +133,7 @@ impl LogisticUcb1 {
         let pairs = Pairs {
             sample: &self.contexts,
             layout: Layout::ByAction { apart: ucb.len() },
+            beside: Beside::Lcb,
             actions: a..a + 1,
             entries,
         };

@@ -102,7 +102,7 @@ impl OwnPolicy {
                     let spec = learner_spec(settings, task)?;
                     let one = make.call1(py, (&handle,))?;
                     let facts = oracle::facts(one.bind(py))?;
-                    let config = spec.check("policies", task, facts, 0).map_err(wrong)?;
+                    let config = spec.check("policies", facts, 0).map_err(wrong)?;
                     let maker = oracle::Maker::new(make, handle, config, mistake.clone());
                     NamedPolicy::new(self.name.clone(), maker)
                 }

@@ -139,13 +139,15 @@ impl Live {
         }
         let learner = self.wait_for_planner();
         let number = learner.begin(budget)?;
-        let hoped = learner.policy().u_hat().start(budget);
+        let optimistic = learner.policy().u_hat().start(budget);
+        let expected = learner.expected(budget);
         let begin = BeginRecord {
             episode: name.into(),
             number,
             budget,
             plan: self.book.plans,
-            hoped,
+            expected,
+            optimistic,
             note,
         };
         let place = self.write("begin", &begin);

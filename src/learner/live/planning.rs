@@ -15,6 +15,8 @@ impl Live {
         self.planner = Some(receiver);
         std::thread::spawn(move || {
             let planned = learner.replan();
+            // While nobody waits: the next `begin` answers with it.
+            learner.expected(0);
             let _ = sender.send((learner, planned));
         });
     }

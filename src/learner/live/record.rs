@@ -71,8 +71,12 @@ pub struct BeginRecord {
     pub budget: u32,
     /// The plan in force.
     pub plan: u64,
-    /// The plan's optimistic value of the episode.
-    pub hoped: f64,
+    /// What the episode is expected to earn; `None` before any contexts are known, and in journals of version 0.1.
+    #[serde(default)]
+    pub expected: Option<f64>,
+    /// The plan's own, optimistic value of the episode; `hoped` in version 0.1.
+    #[serde(alias = "hoped")]
+    pub optimistic: f64,
     /// A note for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -170,7 +174,8 @@ impl BeginRecord {
             "episode": self.episode,
             "budget": self.budget,
             "plan": self.plan,
-            "hoped": self.hoped,
+            "expected": self.expected,
+            "optimistic": self.optimistic,
         });
         if let Some(note) = &self.note {
             answer["note"] = note.as_str().into();
