@@ -132,7 +132,7 @@ def harsh_world(rng):
         values = sorted(rng.sample(range(1, 20), actions))
     else:
         scale = rng.choice([1, 1, 3])
-        values = sorted({round(rng.uniform(0.1, 10) ** scale, 2) for _ in range(actions)})
+        values = sorted({round(rng.uniform(0.5, 10) ** scale, 2) for _ in range(actions)})
     middle = values[len(values) // 2]
     slope = rng.uniform(0.3, 6) / max(values[-1] - values[0], 1e-9)
     if kind == "auction":

@@ -34,8 +34,8 @@ fn replay(instance: &Arc<World>, spec: &PolicySpec, theta: fn(u64, u64) -> Vec<f
     let setting = PolicySetting {
         task: Arc::clone(instance.task()),
         truth: instance.clone(),
-        optimum: Arc::new(ValueTable::zeros(H, 5)),
-        fluid: None,
+        optimum: vec![Arc::new(ValueTable::zeros(H, 5))],
+        fluid: Vec::new(),
         delta: 0.1,
         episodes: T,
     };

@@ -53,8 +53,8 @@ fn misses(study: &Study, run: u64) -> Missed {
     let setting = PolicySetting {
         task: Arc::clone(world.task()),
         truth: Arc::clone(&truth),
-        optimum: Arc::new(cbwk_gpu::dp::ValueTable::zeros(6, 4)),
-        fluid: None,
+        optimum: vec![Arc::new(cbwk_gpu::dp::ValueTable::zeros(6, 4))],
+        fluid: Vec::new(),
         delta: study.delta,
         episodes: study.episodes,
     };

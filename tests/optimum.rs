@@ -111,8 +111,8 @@ fn best_of_all_policies(instance: &World, budget: u32) -> (f64, u64) {
             .collect();
         let mut later = vec![0.0; budget as usize + 1];
         for step in (0..horizon).rev() {
-            let (points, weights) = laws.finite(step).unwrap();
-            let arrival = 1.0 - laws.no_arrival(step);
+            let (points, weights) = laws.days()[0].finite(step).unwrap();
+            let arrival = 1.0 - laws.days()[0].no_arrival(step);
             let mut now = later.clone();
             for b in 0..=budget as usize {
                 for (&point, weight) in points.iter().zip(weights) {

@@ -227,7 +227,8 @@ fn options_that_do_not_fit_the_file() {
         (time(&["--steps", "5", "--open", "11:00", "--close", "20:00"]), "raw.csv:2: found 10:30; accepted: times from 11:00 to 20:00"),
         (time(&["--steps", "5", "--open", "25:00", "--close", "20:00"]), "accepted: a time of day as HH:MM"),
         (time(&["--steps", "0"]), "0 is not in 1.."),
-        (time(&[]), "--steps"),
+        (with(&["--quantity", "age", "--kind", "auction"]), "--quantity: found another kind of offers; accepted: prices or wages"),
+        (with(&["--relative-to", "when"]), "raw.csv:2: column `when`: found `2026-01-01 10:30`; accepted: a price above 0"),
     ];
     for (message, wanted) in cases {
         assert!(

@@ -14,7 +14,7 @@ use rand::rngs::ChaCha8Rng;
 use toml::{Table, Value};
 
 use crate::arrays::{Numbers, shape_text, whole};
-use crate::backend::Choice;
+use crate::backend::{Asked, Choice};
 use crate::errors::{of_backend, of_input, of_learner, refused, wrong};
 use crate::own::{Mistake, OracleCell, OwnOracle, learner_spec};
 use crate::pool::pool;
@@ -32,8 +32,8 @@ pub struct LiveLearner {
 /// The ended episode: number, reward, units spent, observations, and whether it was replanned.
 type Day = (usize, f64, u32, usize, bool);
 
-/// Number, action, value, cost, reward, lower, upper, opportunity cost.
-type Offer = (u64, usize, Option<f64>, u32, f64, f64, f64, f64);
+/// Number, action, value, cost, reward, lower, upper, opportunity cost, planned.
+type Offer = (u64, usize, Option<f64>, u32, f64, f64, f64, f64, f64);
 
 /// Labeled rows from outside.
 struct LabeledRows {
@@ -97,7 +97,7 @@ impl LiveLearner {
         delta: f64,
         seed: u64,
         episodes: usize,
-        backend: &str,
+        backend: Asked,
         state: Option<&str>,
     ) -> PyResult<Self> {
         let choice = Choice::of(backend)?;
@@ -176,6 +176,7 @@ impl LiveLearner {
                 bounds.0,
                 bounds.1,
                 bounds.2,
+                offer.planned,
             ))
         })
     }

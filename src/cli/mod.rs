@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod colour;
+mod compare;
 mod devices;
 mod evaluate;
 mod failure;
@@ -13,10 +14,12 @@ mod long;
 mod long_args;
 mod machine;
 mod machine_args;
+mod offer;
 mod plan;
 mod presets;
 mod progress;
 mod report;
+mod reprice;
 mod reproduce;
 mod resources;
 mod runner;
@@ -97,12 +100,15 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),
         Command::Plan(args) => plan::plan(args),
+        Command::Offer(args) => offer::offer(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
+        Command::Reprice(args) => reprice::reprice(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),
         Command::Completions(args) => shell::completions(args),

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use anyhow::Context;
 use serde_json::json;
 
 use super::args::{SolveArgs, TableFormat};
@@ -13,21 +12,17 @@ use cbwk_gpu::experiment::{Streams, study_estimates};
 use cbwk_gpu::report::estimation::{self, Estimation};
 use cbwk_gpu::results::{EstimationRow, csv_text, write_whole};
 use cbwk_gpu::task::ContextRows;
-use cbwk_gpu::world::Optimum;
 
-/// Runs the study; `law` has sampled rows of a continuous law.
+/// Runs the study; `rows` replace the context law.
 pub fn study(
     args: &SolveArgs,
     name: &str,
     instance: &Instance,
-    law: Option<ContextRows>,
+    rows: Option<ContextRows>,
     backend: &mut dyn Backend,
 ) -> anyhow::Result<()> {
     let world = &instance.world;
-    let optimum = match law {
-        Some(rows) => Optimum::from_rows(world, rows, backend)?,
-        None => Optimum::exact(world, backend)?.context("the law is finite")?,
-    };
+    let optimum = super::solve::optimum(instance, rows, backend)?;
     let budget = world.task().budget_max();
     let opt = optimum.table.start(budget);
     let mut sizes: Vec<usize> = args.sample_sizes.iter().map(|m| *m as usize).collect();

@@ -24,16 +24,21 @@ pub struct ImportArgs {
     /// Column of the step, whole numbers from 1.
     #[arg(long, value_name = "COL", conflicts_with = "time")]
     pub step: Option<String>,
-    /// Column of the time (such as 2026-11-16 09:30), to be cut into --steps equal steps.
-    #[arg(long, value_name = "COL", requires = "steps")]
+    /// Column of the time (such as 2026-11-16 09:30); the day is cut into equal steps.
+    #[arg(long, value_name = "COL")]
     pub time: Option<String>,
-    /// Steps in an episode. Default with --step: the largest step found.
+    /// Column of the days before the end of the episode, such as the days between booking and night: the last step is 0 days
+    /// before.
+    #[arg(long, value_name = "COL", conflicts_with_all = ["time", "step"])]
+    pub lead: Option<String>,
+    /// Steps in an episode. Default with --step and --lead: as many as the file has; with --time: steps so short that nearly
+    /// all customers have one of their own.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=HORIZON_LIMIT as i64))]
     pub steps: Option<u32>,
     /// When the first step begins, as HH:MM. Default: the whole hour before the earliest time found.
     #[arg(long, value_name = "HH:MM", requires_all = ["time", "close"], value_parser = time_of_day)]
     pub open: Option<u32>,
-    /// When the last step ends, as HH:MM.
+    /// When the last step ends, as HH:MM. Before --open: after midnight, which belongs to the evening's episode.
     #[arg(long, value_name = "HH:MM", requires_all = ["time", "open"], value_parser = time_of_day)]
     pub close: Option<u32>,
     /// Column of the price, wage or bid offered; empty or 0 for no offer.
@@ -57,9 +62,18 @@ pub struct ImportArgs {
     /// Column of the probability of the action, if it was drawn at random.
     #[arg(long, value_name = "COL")]
     pub probability: Option<String>,
+    /// Column of the units that a customer takes, such as the size of the party: price and units are multiplied by it.
+    #[arg(long, value_name = "COL")]
+    pub quantity: Option<String>,
+    /// Column of a reference price: prices become multiples of it, such as 0.9 of the rate.
+    #[arg(long, value_name = "COL")]
+    pub relative_to: Option<String>,
     /// What is offered.
     #[arg(long, value_enum, default_value_t = OfferChoice::Pricing)]
     pub kind: OfferChoice,
+    /// Count wages, or bids and their values, and the column of budgets in parts of the file's unit: 100 for cents.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub units: u32,
     /// Round actions to multiples of this.
     #[arg(long, value_name = "UNIT", value_parser = positive)]
     pub round: Option<f64>,
@@ -182,4 +196,26 @@ pub enum OfferChoice {
     Procurement,
     /// Bids of first-price auctions: winning earns the value less the bid, and costs the bid.
     Auction,
+}
+
+/// Arguments of `reprice`.
+#[derive(Debug, Args)]
+pub struct RepriceArgs {
+    /// Task folder whose service does not run now.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// All prices that are offered from now on. Those of before stay known, for the data about them.
+    #[arg(
+        long,
+        value_name = "PRICE,...",
+        value_delimiter = ',',
+        required_unless_present = "budget"
+    )]
+    pub prices: Option<Vec<f64>>,
+    /// The largest starting budget from now on.
+    #[arg(long, value_name = "UNITS")]
+    pub budget: Option<u32>,
+    /// Only say what would be kept and what would not.
+    #[arg(long)]
+    pub dry_run: bool,
 }

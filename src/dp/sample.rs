@@ -57,7 +57,8 @@ impl ContextSample {
     /// by step.
     pub fn new(task: &Task, split_by_step: bool) -> Self {
         let mut sample = Self::in_order(task, split_by_step);
-        if task.application().table_types().is_none() {
+        let application = task.application();
+        if application.table_types().is_none() && !application.is_per_customer() {
             sample.singles = Some(SingleContexts::new(task, &mut sample.distinct_costs));
         }
         sample.clear_thetas();
@@ -212,7 +213,8 @@ impl ContextSample {
             include(&mut self.largest_features, context.features);
         }
         let list = self.list_of_step[context.step];
-        self.lists[list].add(entry, weight, context.point.is_some());
+        let may_repeat = context.point.is_some() || task.application().is_per_customer();
+        self.lists[list].add(entry, weight, may_repeat);
         if let Some(thetas) = &mut self.thetas {
             thetas[list].insert(context.features[0], weight);
         }

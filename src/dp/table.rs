@@ -82,6 +82,17 @@ impl ValueTable {
         })
     }
 
+    /// The weighted mean of tables of one shape; the weights sum to 1.
+    pub(crate) fn mean(tables: &[(f64, &Self)]) -> Self {
+        let (horizon, width) = (tables[0].1.horizon, tables[0].1.width);
+        let value = |i| tables.iter().map(|(weight, t)| weight * t.values[i]).sum();
+        Self {
+            horizon,
+            width,
+            values: (0..(horizon + 1) * width).map(value).collect(),
+        }
+    }
+
     /// Checks a backend's numbers: finite, and neither negative nor falling in b by more than [`RawTable::rounding`].
     /// Smaller falls are smoothed, so that values never fall.
     pub fn checked(mut raw: RawTable) -> Result<Self, TableError> {

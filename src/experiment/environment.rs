@@ -1,10 +1,12 @@
 //! The environment of one replication: every policy gets the same contexts and acceptance uniforms.
 
+use std::time::Instant;
+
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Purpose, Streams};
+use super::{Latencies, Purpose, Streams};
 use crate::policy::{Played, Policy};
 use crate::task::EpisodeContexts;
 use crate::world::World;
@@ -15,8 +17,12 @@ pub struct Environment {
     contexts_stream: ChaCha8Rng,
     acceptance_stream: ChaCha8Rng,
     contexts: EpisodeContexts,
+    /// The type of the drawn day.
+    day: usize,
     left: Vec<u32>,
     actions: Vec<u32>,
+    decisions: usize,
+    latencies: Latencies,
 }
 
 /// The outcome of an episode.
@@ -70,9 +76,17 @@ impl Environment {
             contexts_stream: streams.of(replication, Purpose::Contexts),
             acceptance_stream: streams.of(replication, Purpose::Acceptance),
             contexts: EpisodeContexts::new(world.task().dimension()),
+            day: 0,
             left: vec![0; world.task().horizon() + 1],
             actions: Vec::new(),
+            decisions: 0,
+            latencies: Latencies::default(),
         }
+    }
+
+    /// Times of decisions since the last call.
+    pub(super) fn take_latencies(&mut self) -> Latencies {
+        std::mem::take(&mut self.latencies)
     }
 
     /// The contexts of the last episode played.
@@ -104,10 +118,10 @@ impl Environment {
         self.acceptance_stream.set_word_pos(state.acceptance.into());
     }
 
-    /// Draws the contexts of the next episode.
+    /// Draws the type and the contexts of the next episode.
     pub fn draw(&mut self, world: &World) {
         let laws = world.contexts();
-        laws.draw(&mut self.contexts_stream, &mut self.contexts);
+        self.day = laws.draw(&mut self.contexts_stream, &mut self.contexts);
     }
 
     /// Draws and plays one episode from budget `b_t`.
@@ -123,6 +137,7 @@ impl Environment {
         policy: &mut dyn Policy,
         b_t: u32,
     ) -> EpisodeOutcome {
+        policy.start_day(self.day);
         let mut arrivals = self.contexts.iter().peekable();
         let mut budget = b_t;
         let mut reward = 0.0;
@@ -133,7 +148,12 @@ impl Environment {
             let Some(context) = arrivals.next_if(|context| context.step == step) else {
                 continue;
             };
+            self.decisions += 1;
+            let start = Latencies::are_due(self.decisions).then(Instant::now);
             let action = policy.choose(&context, budget);
+            if let Some(start) = start {
+                self.latencies.push(start.elapsed());
+            }
             self.actions.push(action as u32);
             let converted = action > 0 && uniform < world.rho(&context, action);
             if converted {

@@ -2,14 +2,21 @@
 
 use crate::dp::{Choice, Coefficients, ContextSample, KnownLaw};
 use crate::fluid::Hull;
-use crate::policy::{Greedy, Plan, Rule};
-use crate::world::World;
+use crate::policy::{Greedy, Plan, Policy, Rule};
+use crate::world::{DayLaws, World};
+
+/// The law of a type of day.
+#[derive(Debug)]
+struct Day {
+    weight: f64,
+    law: ContextSample,
+    rho: Vec<f64>,
+}
 
 /// Evaluates plans against the truth.
 #[derive(Debug)]
 pub struct Evaluator {
-    law: ContextSample,
-    rho: Vec<f64>,
+    days: Vec<Day>,
     reward_max: f64,
     budget_max: u32,
 }
@@ -18,31 +25,57 @@ impl Evaluator {
     /// For a world with finite laws; `None` for continuous ones. Set `split_by_step` if a plan's bounds depend on the step.
     pub fn new(world: &World, split_by_step: bool) -> Option<Self> {
         let split = split_by_step || world.depends_on_step();
-        let law = world.law_sample(split)?;
         let actions = world.task().actions();
-        let rho = (0..law.len() * actions)
-            .map(|pair| world.rho(&law.context(pair / actions), pair % actions + 1))
-            .collect();
+        let days = world.contexts().days().iter();
+        let day = |(day, law): (&DayLaws, ContextSample)| {
+            let pairs = 0..law.len() * actions;
+            let rho = |pair| world.rho(&law.context(pair / actions), pair % actions + 1);
+            Day {
+                weight: day.weight(),
+                rho: pairs.map(rho).collect(),
+                law,
+            }
+        };
         Some(Self {
-            law,
-            rho,
+            days: days.zip(world.day_samples(split)?).map(day).collect(),
             reward_max: world.task().reward_max(),
             budget_max: world.task().budget_max(),
         })
     }
 
-    /// Expected reward of an episode that starts with budget 0, 1, ..., budget_max.
+    /// Expected reward of an episode that starts with budget 0, 1, ..., budget_max, if the plan is the same on all types of
+    /// day.
     pub fn expected_rewards(&self, plan: Plan) -> Vec<f64> {
+        self.mean(|_| Some(plan)).expect("there is a plan")
+    }
+
+    /// Expected reward of an episode under the policy's plans, by starting budget; `None` if it has none.
+    pub fn expected_of(&self, policy: &dyn Policy) -> Option<Vec<f64>> {
+        self.mean(|day| policy.plan_of(day))
+    }
+
+    /// The mean over the types of day.
+    fn mean<'p>(&self, plan: impl Fn(usize) -> Option<Plan<'p>>) -> Option<Vec<f64>> {
+        let mut mean = vec![0.0; self.budget_max as usize + 1];
+        for (number, day) in self.days.iter().enumerate() {
+            let rewards = self.on_day(day, plan(number)?);
+            let sums = mean.iter_mut().zip(rewards);
+            sums.for_each(|(sum, reward)| *sum += day.weight * reward);
+        }
+        Some(mean)
+    }
+
+    fn on_day(&self, day: &Day, plan: Plan) -> Vec<f64> {
         let law = KnownLaw {
-            sample: &self.law,
-            rho: &self.rho,
+            sample: &day.law,
+            rho: &day.rho,
             budget_max: self.budget_max,
         };
         if let Plan::Greedy { oracle, u_hat } = plan {
             let mut coefficients = Coefficients::default();
-            oracle.fill(&self.law, &mut coefficients);
+            oracle.fill(&day.law, &mut coefficients);
             return law.expected_rewards(&mut Greedy {
-                sample: &self.law,
+                sample: &day.law,
                 coefficients: &coefficients,
                 u_hat,
                 reward_max: self.reward_max,
@@ -50,7 +83,7 @@ impl Evaluator {
             });
         }
         law.expected_rewards(&mut Simple {
-            sample: &self.law,
+            sample: &day.law,
             plan,
         })
     }

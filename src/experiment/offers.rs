@@ -67,7 +67,7 @@ pub struct OfferMap {
     pub budgets: Vec<u32>,
     /// The policy's last plan, averaged over replications: `steps.len() * budgets.len()` offers.
     pub learnt: Vec<MeanOffer>,
-    /// The optimal policy on the same contexts.
+    /// The optimal policy on the same contexts, the mean over types of day where there are several.
     pub optimal: Vec<MeanOffer>,
 }
 
@@ -131,10 +131,7 @@ impl<'a> OfferSurvey<'a> {
         policies
             .par_iter()
             .map(|policy| {
-                let offers = match policy.plan() {
-                    Some(Plan::Greedy { oracle, u_hat }) => survey.offers(oracle, u_hat),
-                    _ => Vec::new(),
-                };
+                let offers = survey.mean_offers(|day| policy.plan_of(day));
                 let sample = survey.sample.as_ref();
                 let oracle = policy.oracle().zip(sample);
                 let knowledge = oracle.map(|(oracle, sample)| Knowledge::of(oracle, sample));
@@ -155,7 +152,12 @@ impl<'a> OfferSurvey<'a> {
         }
         self.prepare(policy);
         let known = Known::fitted(Arc::<World>::clone(self.world));
-        let optimal = self.offers(&known, &optimum.table);
+        let optimal = self.mean_offers(|day| {
+            Some(Plan::Greedy {
+                oracle: &known,
+                u_hat: &optimum.days[day],
+            })
+        });
         let n = tally.replications as f64;
         Some(OfferMap {
             optimal,
@@ -178,6 +180,23 @@ impl<'a> OfferSurvey<'a> {
         let count = (CANDIDATES / cells).clamp(DRAWS.0, DRAWS.1);
         let mut stream = self.streams.of_study(Purpose::Offers);
         world.drawn_sample(split, count, &mut stream)
+    }
+
+    /// The offers of greedy plans; on the same contexts, as the mean over the types of day by their shares.
+    fn mean_offers<'p>(&self, plan: impl Fn(usize) -> Option<Plan<'p>>) -> Vec<MeanOffer> {
+        let mut mean: Vec<MeanOffer> = Vec::new();
+        for (number, day) in self.world.contexts().days().iter().enumerate() {
+            let Some(Plan::Greedy { oracle, u_hat }) = plan(number) else {
+                return Vec::new();
+            };
+            let offers = self.offers(oracle, u_hat);
+            mean.resize(offers.len(), MeanOffer::default());
+            for (sum, offer) in mean.iter_mut().zip(offers) {
+                sum.mean_action += day.weight() * offer.mean_action;
+                sum.share += day.weight() * offer.share;
+            }
+        }
+        mean
     }
 
     fn offers(&self, oracle: &dyn BoundSource, u_hat: &ValueTable) -> Vec<MeanOffer> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::need::wave_size;
 use super::wave::{Wave, WaveState};
 use super::{Environment, OfferSurvey, Outcome, Phases, PolicyOutcome, Purpose, Record};
-use super::{RunError, Shard, Sink, Streams, Study, Tally, Yardstick};
+use super::{RunError, Shard, Sink, Streams, Study, Tally, Work, Yardstick};
 use crate::dp::cpu::{Cpu, Strategy};
 use crate::dp::{Backend, BackendError, ContextSample, Precision};
 use crate::fluid::FluidPlan;
@@ -66,6 +66,7 @@ impl<'s> Prepared<'s> {
     /// Checks a study and computes what its replications share.
     pub fn new(study: &'s Study) -> Result<Self, RunError> {
         study.check()?;
+        study.check_own()?;
         let start = Instant::now();
         let streams = Streams::new(study.seed);
         let optimum = optimum_of(study, &streams)?;
@@ -75,8 +76,8 @@ impl<'s> Prepared<'s> {
         let setting = PolicySetting {
             task: Arc::clone(world.task()),
             truth,
-            optimum: Arc::clone(&optimum.table),
-            fluid: fluid_plan_of(study, &streams),
+            optimum: optimum.days.clone(),
+            fluid: fluid_plans_of(study, &streams),
             delta: study.delta,
             episodes: study.episodes,
         };
@@ -144,16 +145,16 @@ impl<'s> Prepared<'s> {
         &self,
         number: usize,
         records: impl IntoIterator<Item = Result<Record, E>>,
-        elapsed: Duration,
+        work: &Work,
     ) -> Result<PolicyOutcome, E> {
         let mut tally = Tally::new(self.study, &self.yardstick);
         for record in records {
             tally.add(&record?);
         }
-        Ok(self.conclude(number, tally, elapsed))
+        Ok(self.conclude(number, tally, work))
     }
 
-    pub(super) fn conclude(&self, number: usize, tally: Tally, elapsed: Duration) -> PolicyOutcome {
+    pub(super) fn conclude(&self, number: usize, tally: Tally, work: &Work) -> PolicyOutcome {
         let policy = &self.study.policies[number];
         let knowledge = tally.knowledge.mean();
         let oracle = policy.maker.oracle();
@@ -167,7 +168,8 @@ impl<'s> Prepared<'s> {
             regret: tally.regret.finish(),
             budget_use: tally.budget_use,
             offers: survey.finish(tally.offers, made.as_ref(), &self.optimum),
-            elapsed,
+            elapsed: work.elapsed,
+            latencies: work.latencies.clone(),
         }
     }
 
@@ -215,27 +217,33 @@ fn optimum_of(study: &Study, streams: &Streams) -> Result<Optimum, BackendError>
     if let Some(optimum) = Optimum::exact(&study.world, &mut reference)? {
         return Ok(optimum);
     }
-    Optimum::from_rows(&study.world, law_rows(study, streams), &mut reference)
-}
-
-/// Drawn rows that represent a continuous law.
-fn law_rows(study: &Study, streams: &Streams) -> ContextRows {
     let mut stream = streams.of_study(Purpose::Optimum);
-    let contexts = study.world.contexts();
-    contexts.draw_rows(&mut stream, study.optimum_rows)
+    Optimum::drawn(
+        &study.world,
+        study.optimum_rows,
+        &mut stream,
+        &mut reference,
+    )
 }
 
-/// The fluid relaxation of the optimum's law, if a policy needs it.
-fn fluid_plan_of(study: &Study, streams: &Streams) -> Option<Arc<FluidPlan>> {
+/// The fluid relaxation of the optimum's law by type of day, if a policy needs it.
+fn fluid_plans_of(study: &Study, streams: &Streams) -> Vec<Arc<FluidPlan>> {
     let world = &study.world;
     if !study.policies.iter().any(|p| p.maker.needs_fluid_plan()) {
-        return None;
+        return Vec::new();
     }
     let split = world.depends_on_step();
-    let task = world.task();
-    let sample = world
-        .law_sample(split)
-        .unwrap_or_else(|| ContextSample::of_rows(task, &law_rows(study, streams), split));
-    let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
-    Some(Arc::new(FluidPlan::new(Arc::clone(task), truth, sample)))
+    let (task, laws) = (world.task(), world.contexts());
+    let samples = world.day_samples(split).unwrap_or_else(|| {
+        let mut stream = streams.of_study(Purpose::Optimum);
+        let mut rows = |day| laws.draw_rows_of(day, &mut stream, study.optimum_rows);
+        let days = 0..laws.days().len();
+        days.map(|day| ContextSample::of_rows(task, &rows(day), split))
+            .collect()
+    });
+    let plan = |sample| {
+        let truth: Arc<dyn Truth> = Arc::<World>::clone(world);
+        Arc::new(FluidPlan::new(Arc::clone(task), truth, sample))
+    };
+    samples.into_iter().map(plan).collect()
 }

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::environment::EnvironmentState;
 use super::expected::Evaluator;
 use super::work::since;
-use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, MeanOffer};
+use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, Latencies, MeanOffer};
 use super::{Phases, Prepared, Record, RunError, Sink, Study, Work};
 use crate::dp::Backend;
 use crate::error::Invalid;
+use crate::oracle::Truth;
 use crate::policy::{self, Policy, SavedPolicy};
 
 /// Plans with up to this many (step, budget, context, action) always have their expected rewards evaluated.
@@ -230,19 +231,30 @@ impl Wave {
         }
         self.episodes += 1;
         let episode = self.episodes;
-        let whole = study.policies[self.policy].maker.whole_wave();
+        let maker = &study.policies[self.policy].maker;
+        let (whole, own) = (maker.whole_wave(), maker.own());
+        // Own code is asked once for many contexts, not context by context.
+        let drawn = whole.is_some() || own.is_some() || world.own().next().is_some();
         timed(&mut phases.simulation, || {
-            if let Some(whole) = whole {
+            if drawn {
                 let replications = self.replications.par_iter_mut();
                 replications.for_each(|r| r.environment.draw(world));
                 let replications = self.replications.iter();
                 let contexts: Vec<_> = replications.map(|r| r.environment.contexts()).collect();
-                whole.episode_begins(episode, b_t, &contexts);
+                world.look(&mut contexts.iter().flat_map(|contexts| contexts.iter()));
+                if let Some(whole) = whole {
+                    whole.episode_begins(episode, b_t, &contexts);
+                }
+                for r in &self.replications {
+                    if let Some(oracle) = r.policy.oracle() {
+                        oracle.look(&mut r.environment.contexts().iter());
+                    }
+                }
             }
             self.replications.par_iter_mut().for_each(|r| {
                 r.policy.start_episode(episode, b_t);
                 let policy = r.policy.as_mut();
-                let outcome = match whole.is_some() {
+                let outcome = match drawn {
                     true => r.environment.play_drawn(world, policy, b_t),
                     false => r.environment.play(world, policy, b_t),
                 };
@@ -263,6 +275,10 @@ impl Wave {
                 whole.episode_ends(episode);
             }
         });
+        for replication in &mut self.replications {
+            let latencies = replication.environment.take_latencies();
+            self.work.latencies.add(&latencies);
+        }
     }
 
     /// Runs `work` and adds its time and backend use to the wave's.
@@ -277,6 +293,7 @@ impl Wave {
             policy: self.work.policy.clone(),
             elapsed: start.elapsed(),
             phases: Phases::default(),
+            latencies: Latencies::default(),
             report: since(&before, &backend.report()),
         });
         Ok(())
@@ -327,8 +344,7 @@ impl Wave {
 impl Replication {
     fn evaluate_plan(&mut self, evaluator: &Evaluator) {
         if self.plan_changed || self.expected.is_none() {
-            let plan = self.policy.plan();
-            self.expected = plan.map(|plan| evaluator.expected_rewards(plan));
+            self.expected = evaluator.expected_of(self.policy.as_ref());
         }
     }
 }

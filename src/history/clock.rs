@@ -71,9 +71,14 @@ impl Moment {
 
     /// Its day as `2026-11-16`.
     pub fn date(&self) -> Option<String> {
-        let (year, month, day) = civil(self.day?);
-        Some(format!("{year:04}-{month:02}-{day:02}"))
+        self.day.map(date_of)
     }
+}
+
+/// A day since 1970 as `2026-11-16`.
+pub fn date_of(day: i64) -> String {
+    let (year, month, day) = civil(day);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// Seconds since midnight of `9:30`, `09:30:05.25`, `09:30:05+01:00`, `9:30 PM`.
@@ -160,7 +165,19 @@ impl OpeningHours {
         Ok(())
     }
 
-    fn span(&self) -> u32 {
+    /// The day whose episode a dated time belongs to: after midnight it is the day before, until the hour of opening.
+    pub fn day_of(&self, moment: &Moment) -> Option<i64> {
+        let after_midnight = self.close <= self.open && moment.second < self.open;
+        moment.day.map(|day| day - i64::from(after_midnight))
+    }
+
+    /// Seconds since the opening.
+    pub fn since_opening(&self, second: u32) -> u32 {
+        (second + DAY - self.open) % DAY
+    }
+
+    /// Seconds between opening and closing.
+    pub fn span(&self) -> u32 {
         match self.close > self.open {
             true => self.close - self.open,
             false => self.close + DAY - self.open,
@@ -169,7 +186,7 @@ impl OpeningHours {
 
     /// The step (1-based) of a time of day, `None` outside the hours; closing time belongs to the last step.
     pub fn step(&self, second: u32, steps: usize) -> Option<usize> {
-        let since = (second + DAY - self.open) % DAY;
+        let since = self.since_opening(second);
         let span = self.span();
         if since > span {
             return None;

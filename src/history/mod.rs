@@ -18,8 +18,8 @@ mod task_file;
 pub use clock::{OpeningHours, parse_time};
 pub use encoding::{Column, Encoding, Missing};
 pub use import::{
-    BudgetSource, Import, ImportError, ImportSpec, OfferCount, OfferKind, StepSource, Summary,
-    count,
+    BudgetSource, COUNT_IN_CENTS, Import, ImportError, ImportSpec, OfferCount, OfferKind,
+    StepSource, Summary, count,
 };
 pub use journal_log::{JournalLog, JournalSummary};
 pub use law::{EmpiricalLaw, Exposure, LawSegment, POOLED_BELOW};

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::clock::OpeningHours;
-use super::encoding::Encoding;
+use super::encoding::{Column, Encoding};
 use crate::error::{Invalid, shown};
-use crate::task::{Application, ApplicationSpec, Task, TaskSpec};
+use crate::learner::live::Rails;
+use crate::task::{Application, ApplicationSpec, Multiplier, Task, TaskSpec};
 
 /// The content of a task file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,10 +21,20 @@ pub struct TaskFile {
     /// Opening hours, if steps come from times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<OpeningHours>,
+    /// The prices that are offered now, if some of the list are not any more (`reprice`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Vec<f64>>,
+    /// Limits on live offers.
+    #[serde(default, skip_serializing_if = "is_unlimited")]
+    pub rails: Rails,
     /// How the action's value is scaled in phi.
     pub action: ActionScale,
     /// How raw columns become features.
     pub encoding: Encoding,
+}
+
+fn is_unlimited(rails: &Rails) -> bool {
+    *rails == Rails::default()
 }
 
 /// Steps and units.
@@ -66,6 +77,9 @@ pub struct Columns {
     /// Step, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
+    /// Days before the end of the episode, if steps come from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<String>,
     /// Time, if steps come from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
@@ -79,6 +93,12 @@ pub struct Columns {
     /// Probability with which the action was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<String>,
+    /// Units that a customer takes; also a column of the encoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<String>,
+    /// What prices are multiples of; also a column of the encoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_to: Option<String>,
 }
 
 /// The action's value enters phi as (value - mean) / deviation.
@@ -146,6 +166,82 @@ impl Offers {
 }
 
 impl TaskFile {
+    /// The noun for an action, with what it is relative to.
+    pub fn noun(&self) -> String {
+        let noun = self.application.noun();
+        match &self.columns.relative_to {
+            Some(column) => format!("{noun} (times {column})"),
+            None => noun.into(),
+        }
+    }
+
+    /// What a step is, by step: when it begins, or how many days are left; empty if steps have only numbers.
+    pub fn step_labels(&self) -> Vec<String> {
+        let horizon = self.task.horizon;
+        let label = |h: usize| match (&self.clock, &self.columns.lead) {
+            (Some(clock), _) => Some(format!("from {}", clock.start_of(h, horizon))),
+            (None, Some(_)) => Some(match horizon - h {
+                1 => "1 day before".to_string(),
+                days => format!("{days} days before"),
+            }),
+            (None, None) => None,
+        };
+        (1..=horizon).filter_map(label).collect()
+    }
+
+    /// Whether a column of the encoding multiplies rewards or costs.
+    pub fn multiplies(&self, column: usize) -> bool {
+        let name = self.encoding.columns[column].name();
+        let multipliers = [&self.columns.quantity, &self.columns.relative_to];
+        multipliers.into_iter().flatten().any(|other| other == name)
+    }
+
+    /// The column as a number that multiplies.
+    pub fn multiplier(&self, name: &str) -> Result<Multiplier, Invalid> {
+        let mut feature = usize::from(self.encoding.constant);
+        for column in &self.encoding.columns {
+            match column {
+                Column::Number {
+                    column,
+                    mean,
+                    deviation,
+                    high,
+                    ..
+                } if column == name => {
+                    return Ok(Multiplier {
+                        feature,
+                        mean: *mean,
+                        deviation: *deviation,
+                        most: *high,
+                    });
+                }
+                other => feature += other.width(),
+            }
+        }
+        let found = format!("column `{name}`, which the encoding does not have as a number");
+        Err(Invalid::new("columns", found, "a column of numbers"))
+    }
+
+    /// The application of some offers, with quantities and reference prices.
+    fn spec(&self, offers: &Offers) -> Result<ApplicationSpec, Invalid> {
+        let multiplier = |name: &Option<String>| {
+            let name = name.as_ref();
+            name.map(|name| self.multiplier(name)).transpose()
+        };
+        let (quantity, rate) = (
+            multiplier(&self.columns.quantity)?,
+            multiplier(&self.columns.relative_to)?,
+        );
+        Ok(match quantity.is_some() || rate.is_some() {
+            false => offers.spec(),
+            true => ApplicationSpec::PerCustomer {
+                of: Box::new(offers.spec()),
+                quantity,
+                rate,
+            },
+        })
+    }
+
     /// Checks everything and makes the task.
     pub fn check(&self) -> Result<Task, Invalid> {
         self.check_with(&self.application)
@@ -157,13 +253,14 @@ impl TaskFile {
         if let Some(clock) = &self.clock {
             clock.check()?;
         }
+        self.rails.check(&self.application.spec().action_values())?;
         let ActionScale { mean, deviation } = self.action;
         if !(mean.is_finite() && deviation.is_finite() && deviation > 0.0) {
             let found = format!("mean = {}, deviation = {}", shown(mean), shown(deviation));
             let accepted = "a mean and a positive deviation";
             return Err(Invalid::new("action", found, accepted));
         }
-        let spec = offers.spec();
+        let spec = self.spec(offers)?;
         let dimension = self.encoding.dimension();
         let application = Application::check(&spec, dimension)?;
         let rising = application.action_values().is_sorted_by(|a, b| a < b);
@@ -183,6 +280,10 @@ impl TaskFile {
             types: Vec::new(),
             reward_max: None,
         };
-        task.check()
+        let task = task.check()?;
+        Ok(match &self.offered {
+            None => task,
+            Some(offered) => task.offering(offered),
+        })
     }
 }

@@ -21,6 +21,8 @@ pub struct Offer {
     pub lower: f64,
     /// Upper confidence bound of its acceptance; 0 without an offer.
     pub upper: f64,
+    /// The acceptance probability that the plan uses, at most `upper`; 0 without an offer.
+    pub planned: f64,
     /// Value of the units in the rest of the episode, by the plan in force.
     pub opportunity_cost: f64,
 }
@@ -37,6 +39,7 @@ impl Offer {
             reward: 0.0,
             lower: 0.0,
             upper: 0.0,
+            planned: 0.0,
             opportunity_cost: 0.0,
         }
     }
@@ -51,10 +54,21 @@ pub struct Day {
     pub reward: f64,
     /// Units consumed.
     pub spent: u32,
+    /// Acceptances that found no unit: they are neither in `reward` nor in `spent`.
+    pub oversold: u32,
     /// Labeled observations of all episodes.
     pub observations: usize,
     /// Whether a new plan was made.
     pub replanned: bool,
+}
+
+/// What an outcome changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    /// The number of its observation among all labeled data, from 0; `None` if nothing is learnt from it.
+    pub row: Option<u64>,
+    /// Whether units and reward were booked: it was accepted within its episode, and the units were there.
+    pub booked: bool,
 }
 
 /// A labeled row from elsewhere, such as a log.

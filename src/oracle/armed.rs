@@ -8,7 +8,11 @@
 //! |A| counts the null action and N all observations. An action without data keeps the bounds (0, 1).
 //!
 //! Beyond the paper, `bounds = "beta-binomial"` takes the set of [`super::beta_binomial_interval`] at alpha = delta / K over
-//! the K non-null actions (by step: delta / (K H)), which is tighter and holds at all times at once.
+//! the K non-null actions (by step: delta / (K H)), which is tighter and holds at all times at once. With it, `tabular` has an
+//! arm for every pair of a context type and an action (alpha = delta / (K types)): the model of a table of conversion
+//! probabilities.
+
+use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Beta, Distribution};
@@ -20,13 +24,24 @@ use super::{
 };
 use crate::dp::BoundParameters;
 use crate::error::Invalid;
-use crate::task::{Context, Task};
+use crate::task::{Context, Support, Task};
+
+/// What the conversion of an action depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arms {
+    /// Nothing else.
+    Single,
+    /// The step.
+    ByStep,
+    /// The context, one of finitely many types.
+    ByType,
+}
 
 /// Parameters of the oracle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ArmedParameters {
-    /// Whether conversion differs by step.
-    pub by_step: bool,
+    /// What conversion depends on.
+    pub arms: Arms,
     /// Whether bounds are beta-binomial instead of the paper's.
     pub beta_binomial: bool,
     /// Multiplies the radius.
@@ -36,14 +51,14 @@ pub(super) struct ArmedParameters {
 impl Parameters for ArmedParameters {
     fn profile(&self) -> Profile {
         let tight = || OracleSpec::BetaBinomial {
-            by_step: self.by_step,
+            arms: self.arms,
             radius_scale: 1.0,
         };
         Profile {
-            kind: if self.by_step {
-                "armed-by-step"
-            } else {
-                "armed"
+            kind: match self.arms {
+                Arms::Single => "armed",
+                Arms::ByStep => "armed-by-step",
+                Arms::ByType => "tabular",
             },
             bounds: if self.beta_binomial {
                 "beta-binomial"
@@ -51,7 +66,7 @@ impl Parameters for ArmedParameters {
                 "paper"
             },
             facts: BoundFacts {
-                by_step: self.by_step,
+                by_step: self.arms == Arms::ByStep,
                 anytime: self.beta_binomial,
                 ..BoundFacts::NONE
             },
@@ -62,13 +77,24 @@ impl Parameters for ArmedParameters {
     }
 
     fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
-        let groups = if self.by_step {
-            request.task.horizon()
-        } else {
-            1
+        let groups = match self.arms {
+            Arms::Single => 1,
+            Arms::ByStep => request.task.horizon(),
+            Arms::ByType => request.task.support().len(),
         };
-        let armed = Armed::new(*self, request.task.actions(), groups, request.sides);
-        Ok(Box::new(armed))
+        let by_type = self.arms == Arms::ByType;
+        Ok(Box::new(Armed {
+            types: by_type.then(|| Arc::new(request.task.support().clone())),
+            ..Armed::new(*self, request.task.actions(), groups, request.sides)
+        }))
+    }
+
+    fn check(&self, field: &str, task: &Task) -> Result<(), Invalid> {
+        if self.arms == Arms::ByType && !task.is_finite() {
+            let accepted = "another oracle, or contexts of finitely many types (finite or grid)";
+            return Err(Invalid::new(format!("{field}.kind"), "tabular", accepted));
+        }
+        Ok(())
     }
 
     fn stores_data(&self) -> bool {
@@ -76,13 +102,15 @@ impl Parameters for ArmedParameters {
     }
 }
 
-/// Every action is a bandit arm: bounds from its own counts, whatever the features; per step if asked for.
+/// Every action is a bandit arm: bounds from its own counts, whatever the features; per step or context type if asked for.
 #[derive(Debug, Clone)]
 pub struct Armed {
     parameters: ArmedParameters,
     actions: usize,
-    /// 1, or H by step.
+    /// 1, H by step, or the number of context types.
     groups: usize,
+    /// The context types, if arms differ by type.
+    types: Option<Arc<Support>>,
     /// The sides of beta-binomial bounds.
     sides: Sides,
     consumed: usize,
@@ -100,17 +128,17 @@ pub struct Armed {
 impl Armed {
     /// The oracle of the stationary model, mu(a).
     pub fn stationary(actions: usize, radius_scale: f64) -> Self {
-        Self::paper(actions, 1, false, radius_scale)
+        Self::paper(actions, 1, Arms::Single, radius_scale)
     }
 
     /// The oracle of the non-stationary model, mu_h(a).
     pub fn by_step(actions: usize, horizon: usize, radius_scale: f64) -> Self {
-        Self::paper(actions, horizon, true, radius_scale)
+        Self::paper(actions, horizon, Arms::ByStep, radius_scale)
     }
 
-    fn paper(actions: usize, groups: usize, by_step: bool, radius_scale: f64) -> Self {
+    fn paper(actions: usize, groups: usize, arms: Arms, radius_scale: f64) -> Self {
         let parameters = ArmedParameters {
-            by_step,
+            arms,
             beta_binomial: false,
             radius_scale,
         };
@@ -123,6 +151,7 @@ impl Armed {
             parameters,
             actions,
             groups,
+            types: None,
             sides,
             consumed: 0,
             tried: vec![0; arms],
@@ -135,12 +164,28 @@ impl Armed {
         }
     }
 
-    fn first_arm(&self, step: usize) -> usize {
-        if self.groups == 1 {
-            0
-        } else {
-            step * self.actions
+    /// The first arm of a step (0-based) and context type.
+    fn first_arm(&self, step: usize, point: Option<u32>) -> usize {
+        let group = match self.parameters.arms {
+            Arms::Single => 0,
+            Arms::ByStep => step,
+            // The task's check guarantees that all contexts have a type.
+            Arms::ByType => point.map_or(0, |point| point as usize),
+        };
+        group * self.actions
+    }
+
+    /// The first arm of a context.
+    fn first_arm_of(&self, context: &Context) -> usize {
+        let point = || context.point.or_else(|| self.type_of(context.features));
+        match self.parameters.arms {
+            Arms::ByType => self.first_arm(context.step, point()),
+            _ => self.first_arm(context.step, None),
         }
+    }
+
+    fn type_of(&self, features: &[f64]) -> Option<u32> {
+        self.types.as_ref()?.find(features)
     }
 
     /// The paper's bounds.
@@ -204,7 +249,8 @@ fn scaled(set: Bounds, mean: f64, scale: f64) -> Bounds {
 impl Oracle for Armed {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
         for observation in data.since(self.consumed) {
-            let arm = self.first_arm(observation.step) + observation.action - 1;
+            let point = self.type_of(observation.features);
+            let arm = self.first_arm(observation.step, point) + observation.action - 1;
             self.tried[arm] += 1;
             self.converted[arm] += u64::from(observation.converted);
             self.estimates[arm] = self.converted[arm] as f64 / self.tried[arm] as f64;
@@ -217,22 +263,22 @@ impl Oracle for Armed {
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        let first = self.first_arm(context.step);
+        let first = self.first_arm_of(context);
         out.copy_from_slice(&self.bounds[first..first + self.actions]);
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
-        let first = self.first_arm(context.step);
+        let first = self.first_arm_of(context);
         out.copy_from_slice(&self.estimates[first..first + self.actions]);
     }
 
     fn interval(&self, context: &Context, out: &mut [Bounds]) {
-        let first = self.first_arm(context.step);
+        let first = self.first_arm_of(context);
         out.copy_from_slice(&self.intervals[first..first + self.actions]);
     }
 
     fn beliefs(&self, context: &Context, out: &mut [Belief]) {
-        for (arm, belief) in (self.first_arm(context.step)..).zip(out) {
+        for (arm, belief) in (self.first_arm_of(context)..).zip(out) {
             *belief = Belief {
                 interval: self.intervals[arm],
                 ..Belief::new(self.center(arm), self.bounds[arm])
@@ -249,7 +295,7 @@ impl Oracle for Armed {
 
     fn facts(&self) -> BoundFacts {
         BoundFacts {
-            by_step: self.groups > 1,
+            by_step: self.parameters.arms == Arms::ByStep && self.groups > 1,
             ..self.parameters.profile().facts
         }
     }
@@ -283,11 +329,10 @@ impl Oracle for Armed {
 impl BulkBounds for Armed {
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
         for (i, entry) in pairs.entries.clone().enumerate() {
-            let step = match self.groups {
+            let first = match self.groups {
                 1 => 0,
-                _ => pairs.sample.context(entry).step,
+                _ => self.first_arm_of(&pairs.sample.context(entry)),
             };
-            let first = self.first_arm(step);
             for (a, action) in pairs.actions.clone().enumerate() {
                 let (place, bounds) = (pairs.place(i, a), self.bounds[first + action]);
                 (ucb[place], lcb[place]) = match pairs.beside {
@@ -302,6 +347,10 @@ impl BulkBounds for Armed {
     }
 
     fn parameters(&self) -> Option<BoundParameters> {
+        // An adapter knows the step of an entry but not its type: it gets the bounds themselves.
+        if self.parameters.arms == Arms::ByType {
+            return None;
+        }
         Some(BoundParameters::Armed {
             bounds: self.bounds.iter().map(|b| [b.ucb, b.lcb]).collect(),
             estimates: (0..self.bounds.len()).map(|arm| self.center(arm)).collect(),

@@ -7,7 +7,7 @@
 //!
 //! | oracle | `bounds` | set | derived in |
 //! | --- | --- | --- | --- |
-//! | `armed`, `armed-by-step` | `"beta-binomial"` | an interval per arm | [`beta_binomial`] |
+//! | `armed`, `armed-by-step`, `tabular` | `"beta-binomial"` | an interval per arm | [`beta_binomial`] |
 //! | `logistic` | `"mixture"` | an ellipsoid, bonus inside f | [`likelihood_mixture`] |
 //! | `glm`, linear link | `"mixture"` | an ellipsoid | [`linear_mixture`] |
 //! | `kernel` | `"mixture"` | a tube around the posterior mean | [`linear_mixture`], in the kernel's space |
@@ -41,6 +41,8 @@ mod logistic_mixture;
 mod network;
 mod neural;
 mod newton;
+mod own;
+mod plug_in;
 mod posterior;
 mod posterior_columns;
 mod projection;
@@ -57,7 +59,7 @@ use crate::dp::BoundSource;
 use crate::error::Invalid;
 use crate::task::{Context, Task};
 
-pub use armed::Armed;
+pub use armed::{Armed, Arms};
 pub use belief::Belief;
 pub use beta_binomial::{beta_binomial_interval, beta_binomial_upper};
 pub use bulk::{Beside, BulkBounds, Layout, Pairs, fill_bounds};
@@ -77,6 +79,8 @@ pub use neural::{Neural, NeuralParameters};
 #[doc(hidden)]
 pub use newton::penalised_logistic_mle;
 pub(crate) use newton::{LogisticProblem, Penalty};
+pub use own::MakeOracle;
+pub use plug_in::PlugIn;
 #[doc(hidden)]
 pub use projection::project_onto_unit_ball;
 pub use sampled::Sampled;
@@ -196,6 +200,10 @@ pub trait Oracle: BoundSource {
     fn bulk(&self) -> Option<&dyn BulkBounds> {
         None
     }
+
+    /// Called with contexts whose bounds will be asked for one by one: an oracle that answers many at once more cheaply
+    /// may do so here.
+    fn look(&self, _contexts: &mut dyn Iterator<Item = Context<'_>>) {}
 
     /// Called for each context of the sample, whose bounds are needed for every plan: an oracle with costly bounds may
     /// cache what it needs.

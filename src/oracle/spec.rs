@@ -1,15 +1,15 @@
 //! Oracles as a study file names them, checked once.
 
-use super::armed::ArmedParameters;
+use super::armed::{ArmedParameters, Arms};
 use super::config::Parameters;
 use super::known::KnownParameters;
 use super::{
     BoundFacts, GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
-    LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, NeuralParameters,
-    OracleConfig,
+    LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, MakeOracle,
+    NeuralParameters, OracleConfig,
 };
 use crate::error::Invalid;
-use crate::task::Task;
+use crate::task::{Own, OwnPart, Task};
 
 /// An oracle and its parameters, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,10 +24,10 @@ pub enum OracleSpec {
         /// Multiplies the radius.
         radius_scale: f64,
     },
-    /// Conversion per action, or per step and action, with beta-binomial bounds.
+    /// Conversion per action, per step and action, or per context type and action, with beta-binomial bounds.
     BetaBinomial {
-        /// Whether conversion differs by step.
-        by_step: bool,
+        /// What conversion depends on.
+        arms: Arms,
         /// Multiplies the distance of the bounds from the mean.
         radius_scale: f64,
     },
@@ -49,6 +49,8 @@ pub enum OracleSpec {
     Neural(NeuralParameters),
     /// The truth.
     Known,
+    /// Code of the user's own.
+    Own(Own<dyn MakeOracle>),
 }
 
 impl OracleSpec {
@@ -57,26 +59,31 @@ impl OracleSpec {
         OracleConfig::check(self.clone(), field, task)
     }
 
-    /// What its bounds are like.
+    /// What its bounds are like; those of own code are not known before there is a task.
     pub fn facts(&self) -> BoundFacts {
         self.parameters().profile().facts
     }
 
+    /// The own code that it is, if it is any.
+    pub fn own(&self) -> Option<OwnPart<'_>> {
+        match self {
+            Self::Own(own) => Some(own.part("oracle")),
+            _ => None,
+        }
+    }
+
     pub(super) fn parameters(&self) -> Box<dyn Parameters + '_> {
-        let armed = |by_step, beta_binomial, radius_scale: &f64| {
+        let armed = |arms, beta_binomial, radius_scale: &f64| {
             Box::new(ArmedParameters {
-                by_step,
+                arms,
                 beta_binomial,
                 radius_scale: *radius_scale,
             })
         };
         match self {
-            Self::Armed { radius_scale } => armed(false, false, radius_scale),
-            Self::ArmedByStep { radius_scale } => armed(true, false, radius_scale),
-            Self::BetaBinomial {
-                by_step,
-                radius_scale,
-            } => armed(*by_step, true, radius_scale),
+            Self::Armed { radius_scale } => armed(Arms::Single, false, radius_scale),
+            Self::ArmedByStep { radius_scale } => armed(Arms::ByStep, false, radius_scale),
+            Self::BetaBinomial { arms, radius_scale } => armed(*arms, true, radius_scale),
             Self::Glm(parameters) => Box::new(*parameters),
             Self::LinearMixture(parameters) => Box::new(*parameters),
             Self::Logistic(parameters) => Box::new(*parameters),
@@ -86,6 +93,7 @@ impl OracleSpec {
             Self::Gp(parameters) => Box::new(parameters.clone()),
             Self::Neural(parameters) => Box::new(*parameters),
             Self::Known => Box::new(KnownParameters),
+            Self::Own(own) => Box::new(own.clone()),
         }
     }
 }

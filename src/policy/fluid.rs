@@ -1,4 +1,4 @@
-//! Follows the fluid relaxation of Appendix A.3; rho and the context laws are known. At each step it solves the program over
+//! Follows the fluid relaxation of Appendix A.3; rho, the context laws and the type of the day are known. At each step it solves the program over
 //! the remaining steps and budget (or, without re-solving, over the whole episode and its starting budget), and draws an
 //! action from the current context's row. If the draw exceeds the budget left, it plays the null action.
 
@@ -16,7 +16,8 @@ use crate::task::{Context, Task};
 #[derive(Debug)]
 pub struct Fluid {
     task: Arc<Task>,
-    plan: Arc<FluidPlan>,
+    plans: Vec<Arc<FluidPlan>>,
+    day: usize,
     resolve: bool,
     rng: ChaCha8Rng,
     b_t: u32,
@@ -24,11 +25,17 @@ pub struct Fluid {
 }
 
 impl Fluid {
-    /// With `resolve`, the program is solved again at every step.
-    pub fn new(task: Arc<Task>, plan: Arc<FluidPlan>, resolve: bool, rng: ChaCha8Rng) -> Self {
+    /// `plans` has one plan per type of day. With `resolve`, the program is solved again at every step.
+    pub fn new(
+        task: Arc<Task>,
+        plans: Vec<Arc<FluidPlan>>,
+        resolve: bool,
+        rng: ChaCha8Rng,
+    ) -> Self {
         Self {
             task,
-            plan,
+            plans,
+            day: 0,
             resolve,
             rng,
             b_t: 0,
@@ -42,13 +49,17 @@ impl Policy for Fluid {
         self.b_t = b_t;
     }
 
+    fn start_day(&mut self, day: usize) {
+        self.day = day;
+    }
+
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
         let (from, units) = if self.resolve {
             (context.step, budget)
         } else {
             (0, self.b_t)
         };
-        let mix = self.plan.mix(context, from, units, &mut self.hull);
+        let mix = self.plans[self.day].mix(context, from, units, &mut self.hull);
         let action = mix.draw(&mut self.rng);
         if action > 0 && self.task.feasible(context, action, budget) {
             action
@@ -70,6 +81,10 @@ impl Policy for Fluid {
     }
 
     fn plan(&self) -> Option<Plan<'_>> {
-        self.resolve.then_some(Plan::Fluid(&self.plan))
+        self.plan_of(self.day)
+    }
+
+    fn plan_of(&self, day: usize) -> Option<Plan<'_>> {
+        self.resolve.then_some(Plan::Fluid(&self.plans[day]))
     }
 }

@@ -5,14 +5,11 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use super::spec::Checked;
-use super::{
-    Clairvoyant, Fixed, Fluid, InitialRows, LogisticUcb1, Myopic, Policy, PolicyConfig, Random,
-    SquareCbwk,
-};
+use super::{Clairvoyant, Fixed, Fluid, InitialRows, Myopic, Policy, PolicyConfig, Random};
 use crate::dp::ValueTable;
 use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Sides, Truth};
-use crate::task::{ContextRows, EpisodeContexts, Task};
+use crate::task::{ContextRows, EpisodeContexts, OwnPart, Task};
 
 /// What all policies of a study are built from. Truth, optimum and fluid plan are only for policies that may know them.
 #[derive(Debug, Clone)]
@@ -21,10 +18,10 @@ pub struct PolicySetting {
     pub task: Arc<Task>,
     /// The conversion probabilities.
     pub truth: Arc<dyn Truth>,
-    /// The optimal value table.
-    pub optimum: Arc<ValueTable>,
-    /// The fluid relaxation, if a policy needs it.
-    pub fluid: Option<Arc<FluidPlan>>,
+    /// The optimal value table of each type of day.
+    pub optimum: Vec<Arc<ValueTable>>,
+    /// The fluid relaxation of each type of day, if a policy needs it.
+    pub fluid: Vec<Arc<FluidPlan>>,
     /// delta of the study.
     pub delta: f64,
     /// T.
@@ -73,6 +70,11 @@ pub trait MakePolicy: Send + Sync {
         None
     }
 
+    /// The own code that it needs, if any.
+    fn own(&self) -> Option<OwnPart<'_>> {
+        self.oracle()?.own()
+    }
+
     /// Estimated bytes per replication after `episodes` episodes with an offer at every step.
     fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
@@ -101,6 +103,14 @@ fn table_bytes(task: &Task) -> usize {
 }
 
 impl PolicyConfig {
+    /// Own code; a study whose code is not here is refused before it runs.
+    fn own_maker(&self) -> Option<&dyn MakePolicy> {
+        match &self.0 {
+            Checked::Own(own) => own.runs.as_deref(),
+            _ => None,
+        }
+    }
+
     fn build(&self, setting: &PolicySetting, start: Start, bare: bool) -> Box<dyn Policy> {
         let task = Arc::clone(&setting.task);
         let delta = setting.delta;
@@ -132,28 +142,16 @@ impl PolicyConfig {
                 }
                 Box::new(learner)
             }
-            Checked::SquareCbwk {
-                settings,
-                oracle: config,
-            } => {
-                let oracle = oracle(config, Sides::Both);
-                Box::new(SquareCbwk::new(task, oracle, delta, *settings, choices))
-            }
-            Checked::LogisticUcb1 {
-                budget_correction,
-                oracle: config,
-            } => {
-                let oracle = oracle(config, Sides::Both);
-                let correction = *budget_correction;
-                Box::new(LogisticUcb1::new(task, oracle, delta, correction, choices))
+            Checked::Baseline(baseline) => {
+                let oracle = oracle(&baseline.oracle, baseline.baseline.sides());
+                baseline.build(task, oracle, delta, setting.episodes, choices)
             }
             Checked::Fluid { resolve } => {
-                let plan = setting.fluid.as_ref();
-                let plan = Arc::clone(plan.expect("made for studies with a fluid policy"));
-                Box::new(Fluid::new(task, plan, *resolve, choices))
+                let plans = setting.fluid.clone();
+                Box::new(Fluid::new(task, plans, *resolve, choices))
             }
             Checked::Clairvoyant => {
-                let (truth, optimum) = (Arc::clone(&setting.truth), Arc::clone(&setting.optimum));
+                let (truth, optimum) = (Arc::clone(&setting.truth), setting.optimum.clone());
                 Box::new(Clairvoyant::new(task, truth, optimum))
             }
             Checked::Myopic { oracle: config } => {
@@ -162,17 +160,24 @@ impl PolicyConfig {
             }
             Checked::Random => Box::new(Random::new(task, choices)),
             Checked::Fixed { action } => Box::new(Fixed::new(task, *action)),
+            Checked::Own(own) => unreachable!("{own:?} makes its own policies"),
         }
     }
 }
 
 impl MakePolicy for PolicyConfig {
     fn make(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
-        self.build(setting, start, false)
+        match self.own_maker() {
+            Some(own) => own.make(setting, start),
+            None => self.build(setting, start, false),
+        }
     }
 
     fn make_bare(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
-        self.build(setting, start, true)
+        match self.own_maker() {
+            Some(own) => own.make_bare(setting, start),
+            None => self.build(setting, start, true),
+        }
     }
 
     fn rows_to_draw(&self) -> usize {
@@ -189,16 +194,26 @@ impl MakePolicy for PolicyConfig {
         matches!(self.0, Checked::Fluid { .. })
     }
 
+    fn whole_wave(&self) -> Option<&dyn WholeWave> {
+        self.own_maker()?.whole_wave()
+    }
+
+    fn own(&self) -> Option<OwnPart<'_>> {
+        match &self.0 {
+            Checked::Own(own) => Some(own.part("policy")),
+            _ => self.oracle()?.own(),
+        }
+    }
+
     fn oracle(&self) -> Option<&OracleConfig> {
         match &self.0 {
-            Checked::Learner { oracle, .. }
-            | Checked::SquareCbwk { oracle, .. }
-            | Checked::LogisticUcb1 { oracle, .. }
-            | Checked::Myopic { oracle } => Some(oracle),
+            Checked::Baseline(baseline) => Some(&baseline.oracle),
+            Checked::Learner { oracle, .. } | Checked::Myopic { oracle } => Some(oracle),
             Checked::Clairvoyant
             | Checked::Fluid { .. }
             | Checked::Random
-            | Checked::Fixed { .. } => None,
+            | Checked::Fixed { .. }
+            | Checked::Own(_) => None,
         }
     }
 
@@ -233,18 +248,21 @@ impl MakePolicy for PolicyConfig {
                 let own = steps * per_observation + arrivals * (16 * dimension + 5) + 4 * table;
                 oracle.bytes(task, steps, arrivals).saturating_add(own)
             }
-            Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
-                learnt(oracle, steps, 0).saturating_add(table)
-            }
-            Checked::LogisticUcb1 { oracle, .. } => {
+            Checked::Baseline(own) if own.baseline.stores_contexts() => {
                 // The program's costs and rewards are stored with the contexts.
-                let program = 64 * distinct(steps);
-                learnt(oracle, steps, distinct(steps)).saturating_add(program)
+                let program = 64 * distinct(steps) + 4 * table;
+                learnt(&own.oracle, steps, distinct(steps)).saturating_add(program)
             }
+            Checked::Baseline(own) => learnt(&own.oracle, steps, 0).saturating_add(table),
+            Checked::Myopic { oracle } => learnt(oracle, steps, 0).saturating_add(table),
             Checked::Clairvoyant
             | Checked::Fluid { .. }
             | Checked::Random
             | Checked::Fixed { .. } => table,
+            Checked::Own(own) => {
+                let own = own.runs.as_ref();
+                own.map_or(table, |own| own.bytes_per_replication(task, episodes))
+            }
         }
     }
 }

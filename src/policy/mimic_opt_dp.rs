@@ -1,8 +1,11 @@
 //! Mimic-Opt-DP (Algorithm 1): learn conversion through the oracle, plan with Optimistic-DP, mimic the plan.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Decider, Greedy, LearnerConfig, Plan, Played, Policy, Rule, SavedPolicy, WarmStart};
+use super::{
+    Decider, Greedy, LearnerConfig, Plan, Played, Policy, Rule, SavedPolicy, Terms, WarmStart,
+};
 use crate::dp::{Coefficients, ContextSample, KnownLaw, PlanRequest, ValueTable};
 use crate::error::Invalid;
 use crate::oracle::{Belief, LabeledData, Oracle};
@@ -24,6 +27,8 @@ pub struct MimicOptDp {
     /// Decisions without an offer at the last fit.
     pub(super) fitted_declined: usize,
     pub(super) u_hat: ValueTable,
+    /// The largest budget of the next plan.
+    pub(super) ceiling: u32,
     decider: Decider,
     played: Played,
 }
@@ -40,6 +45,7 @@ impl MimicOptDp {
             s_t: ContextSample::new(&task, oracle.facts().by_step),
             d_t: LabeledData::new(task.dimension()),
             u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            ceiling: task.budget_max(),
             decider: Decider::new(task.actions()),
             episode: 1,
             fitted: 0,
@@ -88,16 +94,12 @@ impl MimicOptDp {
         self.d_t.push(context, action, converted);
     }
 
-    /// Lines 6 and 7, without counting a decision.
-    pub fn best_action(&mut self, theta: &Context, budget: u32) -> usize {
-        let oracle = self.oracle.as_ref();
-        self.decider
-            .choose(&self.task, oracle, &self.u_hat, theta, budget)
-    }
-
     /// Counts a decision without an offer, if one was feasible and the episode teaches conversion.
-    pub fn decline(&mut self, theta: &Context, budget: u32) {
-        let feasible = |a| self.task.feasible(theta, a, budget);
+    pub fn decline(&mut self, theta: &Context, budget: u32, terms: &Terms) {
+        let feasible = |a| {
+            let (reward, cost) = terms.sale(&self.task, theta, a);
+            cost <= budget && reward >= 0.0
+        };
         let teaches = !self.config.is_reserved(self.episode);
         if teaches && (1..=self.task.actions()).any(feasible) {
             self.d_t.decline();
@@ -169,6 +171,32 @@ impl MimicOptDp {
         &self.s_t
     }
 
+    /// The largest budget of the next plan: the task's, unless deliveries have brought more.
+    pub fn ceiling(&self) -> u32 {
+        self.ceiling
+    }
+
+    /// Makes the next plan for at least so many units.
+    pub fn raise_ceiling(&mut self, units: u32) {
+        self.ceiling = self.ceiling.max(units);
+    }
+
+    /// The action for a context with `budget` units left, on the caller's terms. With more units than the plan has, its last
+    /// column serves.
+    pub fn choose_on(&mut self, theta: &Context, budget: u32, terms: &Terms) -> usize {
+        let (oracle, u_hat) = (self.oracle.as_ref(), &self.u_hat);
+        let budget = budget.min(u_hat.budget_max());
+        let next = u_hat.row(theta.step + 1);
+        self.decider
+            .choose_on(&self.task, oracle, next, theta, budget, terms)
+    }
+
+    /// Corrects observations by their place: another outcome, or `None` to remove one. The oracle must be made anew, because
+    /// it may have learnt from them.
+    pub fn amend(&mut self, edits: &BTreeMap<usize, Option<bool>>) {
+        self.d_t.amend(edits);
+    }
+
     /// The settings.
     pub fn config(&self) -> &LearnerConfig {
         &self.config
@@ -212,10 +240,10 @@ impl Policy for MimicOptDp {
 
     /// Lines 6 and 7.
     fn choose(&mut self, theta: &Context, budget: u32) -> usize {
-        let action = self.best_action(theta, budget);
+        let action = self.choose_on(theta, budget, &Terms::default());
         match action.checked_sub(1) {
             Some(a) => self.played.add(&self.decider.beliefs()[a]),
-            None => self.decline(theta, budget),
+            None => self.decline(theta, budget, &Terms::default()),
         }
         action
     }
@@ -250,7 +278,7 @@ impl Policy for MimicOptDp {
         (self.s_t.total() > 0.0).then(|| PlanRequest {
             sample: &self.s_t,
             source: self.oracle.as_ref(),
-            budget_max: self.u_hat.budget_max(),
+            budget_max: self.ceiling,
             reward_max: self.task.reward_max(),
         })
     }

@@ -12,19 +12,21 @@ use crate::error::Invalid;
 use crate::oracle::{Known, LabeledData, Oracle, Truth};
 use crate::task::{Context, EpisodeContexts, Task};
 
-/// Knows rho and the context laws, and plays the optimal policy.
+/// Knows rho, the context laws and the type of the day, and plays the optimal policy.
 #[derive(Debug)]
 pub struct Clairvoyant {
     task: Arc<Task>,
     oracle: Known,
-    optimum: Arc<ValueTable>,
+    optimum: Vec<Arc<ValueTable>>,
+    day: usize,
     decider: Decider,
 }
 
 impl Clairvoyant {
-    /// `optimum` is the value table of the true law, or an estimate for continuous laws.
-    pub fn new(task: Arc<Task>, truth: Arc<dyn Truth>, optimum: Arc<ValueTable>) -> Self {
+    /// `optimum` is the value table of the true law by type of day, or an estimate for continuous laws.
+    pub fn new(task: Arc<Task>, truth: Arc<dyn Truth>, optimum: Vec<Arc<ValueTable>>) -> Self {
         Self {
+            day: 0,
             oracle: Known::fitted(truth),
             decider: Decider::new(task.actions()),
             task,
@@ -34,9 +36,14 @@ impl Clairvoyant {
 }
 
 impl Policy for Clairvoyant {
+    fn start_day(&mut self, day: usize) {
+        self.day = day;
+    }
+
     fn choose(&mut self, context: &Context, budget: u32) -> usize {
+        let optimum = &self.optimum[self.day];
         self.decider
-            .choose(&self.task, &self.oracle, &self.optimum, context, budget)
+            .choose(&self.task, &self.oracle, optimum, context, budget)
     }
 
     fn save(&self) -> Option<SavedPolicy> {
@@ -51,9 +58,13 @@ impl Policy for Clairvoyant {
     }
 
     fn plan(&self) -> Option<Plan<'_>> {
+        self.plan_of(self.day)
+    }
+
+    fn plan_of(&self, day: usize) -> Option<Plan<'_>> {
         Some(Plan::Greedy {
             oracle: &self.oracle,
-            u_hat: &self.optimum,
+            u_hat: &self.optimum[day],
         })
     }
 }

@@ -8,13 +8,17 @@ use super::offers::action_rows;
 use super::overview::PointResult;
 use super::read::{PolicyResults, Results};
 use super::records::{CoverageRow, StepRow, SummaryRow, ValueRow};
-use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, PlayedRun, PolicyRun, Run, Seconds};
+use super::run_json::{
+    AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, OwnRun, PlayedRun, PolicyRun, Run,
+    Seconds,
+};
 use super::study_toml::StudyText;
 use super::{RESULT_FILES, ResultsFolder};
 use crate::dp::{Report, ValueTable};
 use crate::error::OutputError;
 use crate::experiment::{Coverage, Outcome, PolicyOutcome, Study};
 use crate::files::sha256_of_file;
+use crate::task::OwnPart;
 use crate::world::Optimum;
 
 /// How a study was run, for `run.json`.
@@ -132,6 +136,13 @@ fn policy_results(policy: PolicyOutcome) -> PolicyResults {
             }),
             warnings: policy.warnings.clone(),
             seconds: policy.elapsed.as_secs_f64(),
+            decision_seconds: match policy.latencies.quantile(0.5) {
+                Some(p50) => Some(DecisionSeconds {
+                    p50,
+                    p99: policy.latencies.quantile(0.99).unwrap_or(p50),
+                }),
+                None => None,
+            },
         },
         cumulative: regret.cumulative,
         left: policy.budget_use.left(),
@@ -192,6 +203,7 @@ fn run(study: &Study, outcome: &Outcome, setup: RunSetup) -> Run {
         reference: outcome
             .reference(study)
             .map(|reference| outcome.policies[reference].name.clone()),
+        own: own(study),
         policies: Vec::new(),
         opt_per_episode: known(per_episode(optimum.table.row(0))),
         opt_per_episode_standard_error: estimate.map(|e| per_episode(&e.standard_error)),
@@ -203,6 +215,16 @@ fn run(study: &Study, outcome: &Outcome, setup: RunSetup) -> Run {
         files: BTreeMap::new(),
         checksum: String::new(),
     }
+}
+
+/// The own code of a study.
+fn own(study: &Study) -> Vec<OwnRun> {
+    let parts = study.own().into_iter();
+    let run = |(place, part): (String, OwnPart)| OwnRun {
+        place,
+        code: part.code.clone(),
+    };
+    parts.map(run).collect()
 }
 
 /// opt and the fluid bound per budget, with standard errors if opt is an estimate.

@@ -32,7 +32,7 @@ pub(super) fn study_text(task: &TaskFile, fitted: &Fitted) -> String {
     for section in [
         json!({ "study": study }),
         json!({ "budget": budget(fitted) }),
-        json!({ "application": application(&offers) }),
+        json!({ "application": application(task, &offers) }),
         json!({ "contexts": contexts(task, fitted) }),
         json!({ "conversion": conversion(task, fitted, &planned) }),
     ] {
@@ -64,12 +64,25 @@ fn budget(fitted: &Fitted) -> Value {
     }
 }
 
-fn application(offers: &Offers) -> Value {
-    match offers {
+fn application(task: &TaskFile, offers: &Offers) -> Value {
+    let mut application = match offers {
         Offers::Pricing { prices } => json!({ "kind": "pricing", "prices": prices }),
         Offers::Procurement { wages } => json!({ "kind": "procurement", "wages": wages }),
         Offers::Auction { bids } => json!({ "kind": "auction", "bids": bids }),
+    };
+    for (key, column) in [
+        ("quantity", &task.columns.quantity),
+        ("rate", &task.columns.relative_to),
+    ] {
+        if let Some(column) = column {
+            let multiplier = task.multiplier(column);
+            let m = multiplier.expect("the task was checked");
+            application[key] = json!({
+                "feature": m.feature + 1, "mean": m.mean, "deviation": m.deviation, "most": m.most
+            });
+        }
     }
+    application
 }
 
 fn contexts(task: &TaskFile, fitted: &Fitted) -> Value {
@@ -164,6 +177,8 @@ mod tests {
             },
             columns: Columns::default(),
             clock: None,
+            offered: None,
+            rails: Default::default(),
             action: ActionScale {
                 mean: 3.0,
                 deviation: 2.0,

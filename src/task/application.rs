@@ -2,7 +2,9 @@
 //!
 //! Actions are indexed; index 0 is the null action with reward and cost 0. Non-null actions are 1..=`actions()`.
 
-use super::{COST_LIMIT, Context, FeatureRange, NUMBER_LIMIT, finite_numbers};
+use std::collections::BTreeSet;
+
+use super::{COST_LIMIT, Context, FeatureRange, Multiplier, NUMBER_LIMIT, finite_numbers};
 use crate::error::{Invalid, shown};
 
 /// An application as a study file states it, not yet checked.
@@ -31,6 +33,15 @@ pub enum ApplicationSpec {
         /// Whole costs, at least 1.
         costs: Vec<Vec<u32>>,
     },
+    /// Prices or wages of customers who differ in what they take: r(theta, a) and d(theta, a) of the paper depend on theta.
+    PerCustomer {
+        /// The application for one unit; pricing or procurement.
+        of: Box<ApplicationSpec>,
+        /// How many units the customer takes: reward and cost are multiplied by it.
+        quantity: Option<Multiplier>,
+        /// What prices are relative to: the reward is multiplied by it.
+        rate: Option<Multiplier>,
+    },
 }
 
 impl ApplicationSpec {
@@ -45,6 +56,7 @@ impl ApplicationSpec {
                 let actions = rewards.first().map_or(0, Vec::len);
                 (1..=actions).map(|a| a as f64).collect()
             }
+            Self::PerCustomer { of, .. } => of.action_values(),
         }
     }
 }
@@ -55,6 +67,10 @@ pub struct Application {
     kind: Kind,
     action_values: Vec<f64>,
     cost_max: u32,
+    quantity: Option<Multiplier>,
+    rate: Option<Multiplier>,
+    /// Actions that are known and no longer taken; empty for none.
+    closed: Vec<bool>,
 }
 
 #[derive(Debug, Clone)]
@@ -109,11 +125,49 @@ impl Application {
                 };
                 (table, most(&costs.concat()))
             }
+            ApplicationSpec::PerCustomer { of, quantity, rate } => {
+                return Self::check(of, dimension)?.per_customer(*quantity, *rate, dimension);
+            }
         };
         Ok(Self {
             kind,
             action_values: spec.action_values(),
             cost_max,
+            quantity: None,
+            rate: None,
+            closed: Vec::new(),
+        })
+    }
+
+    fn per_customer(
+        self,
+        quantity: Option<Multiplier>,
+        rate: Option<Multiplier>,
+        dimension: usize,
+    ) -> Result<Self, Invalid> {
+        let fits = match self.kind {
+            Kind::Pricing => true,
+            Kind::Procurement => rate.is_none(),
+            Kind::Auction | Kind::Table { .. } => false,
+        };
+        if !fits || self.depends_on_context() {
+            let accepted = "pricing; procurement with a quantity";
+            return Err(Invalid::new("application.kind", "another", accepted));
+        }
+        let most = f64::from(COST_LIMIT / self.cost_max);
+        for (name, multiplier, limit) in
+            [("quantity", &quantity, most), ("rate", &rate, NUMBER_LIMIT)]
+        {
+            if let Some(multiplier) = multiplier {
+                multiplier.check(&format!("application.{name}"), dimension, limit)?;
+            }
+        }
+        let units = quantity.map_or(1.0, |quantity| quantity.most);
+        Ok(Self {
+            cost_max: self.cost_max * units as u32,
+            quantity,
+            rate,
+            ..self
         })
     }
 
@@ -137,6 +191,21 @@ impl Application {
         self.cost_max
     }
 
+    /// All costs that occur, in rising order.
+    pub fn costs(&self) -> Vec<u32> {
+        let one: Vec<u32> = match &self.kind {
+            Kind::Pricing => vec![1],
+            Kind::Procurement | Kind::Auction => {
+                self.action_values.iter().map(|a| *a as u32).collect()
+            }
+            Kind::Table { costs, .. } => costs.clone(),
+        };
+        let units = 1..=self.quantity.map_or(1, |quantity| quantity.most as u32);
+        let costs = units.flat_map(|units| one.iter().map(move |cost| units * cost));
+        let costs: BTreeSet<u32> = costs.collect();
+        costs.into_iter().collect()
+    }
+
     /// How many context types the table has, where rewards and costs come from a table.
     pub fn table_types(&self) -> Option<usize> {
         match &self.kind {
@@ -150,8 +219,57 @@ impl Application {
         matches!(self.kind, Kind::Auction)
     }
 
+    /// Whether rewards or costs depend on the context.
+    pub fn depends_on_context(&self) -> bool {
+        let varies = matches!(self.kind, Kind::Auction | Kind::Table { .. });
+        varies || self.is_per_customer()
+    }
+
+    /// Whether customers take several units, or have prices of their own.
+    pub fn is_per_customer(&self) -> bool {
+        self.quantity.is_some() || self.rate.is_some()
+    }
+
+    /// Checks the units and the rate of a customer.
+    pub(crate) fn check_customer(&self, features: &[f64]) -> Result<(), Invalid> {
+        if let Some(quantity) = &self.quantity {
+            quantity.check_whole(features)?;
+        }
+        self.rate
+            .map_or(Ok(()), |rate| rate.check_positive(features))
+    }
+
+    /// The units that a customer takes, at least 1.
+    fn units(&self, context: &Context) -> f64 {
+        let units = |quantity: &Multiplier| quantity.of(context.features).round();
+        let units = self.quantity.as_ref().map_or(1.0, units);
+        units.clamp(1.0, self.quantity.map_or(1.0, |quantity| quantity.most))
+    }
+
+    /// The same, without the prices that are not among `offered`: they stay in the list, for data about them, and are
+    /// infeasible.
+    pub(super) fn offering(mut self, offered: &[f64]) -> Self {
+        let values = self.action_values.iter();
+        self.closed = values.map(|value| !offered.contains(value)).collect();
+        self
+    }
+
     /// r(theta, a) of a non-null action; negative means infeasible.
     pub fn reward(&self, context: &Context, action: usize) -> f64 {
+        if self.closed.get(action - 1) == Some(&true) {
+            return -1.0;
+        }
+        let reward = self.unit_reward(context, action);
+        match self.is_per_customer() {
+            false => reward,
+            true => {
+                let rate = self.rate.map_or(1.0, |rate| rate.of(context.features));
+                reward * self.units(context) * rate
+            }
+        }
+    }
+
+    fn unit_reward(&self, context: &Context, action: usize) -> f64 {
         match &self.kind {
             Kind::Pricing => self.action_value(action),
             Kind::Procurement => 1.0,
@@ -162,26 +280,54 @@ impl Application {
         }
     }
 
+    /// Reward and cost of an accepted offer at any price, wage or bid; `None` if there is no such offer.
+    pub fn sale_at(&self, context: &Context, value: f64) -> Option<(f64, u32)> {
+        let whole = value.fract() == 0.0 && (1.0..=f64::from(COST_LIMIT)).contains(&value);
+        match &self.kind {
+            Kind::Pricing => (value > 0.0 && value <= NUMBER_LIMIT).then_some((value, 1)),
+            Kind::Procurement if whole => Some((1.0, value as u32)),
+            Kind::Auction if whole => Some((context.features[0] - value, value as u32)),
+            Kind::Table { .. } if whole && value as usize <= self.actions() => Some((
+                self.reward(context, value as usize),
+                self.cost(context, value as usize),
+            )),
+            _ => None,
+        }
+    }
+
+    /// The action with this price, wage or bid.
+    pub fn action_at(&self, value: f64) -> Option<usize> {
+        let place = self.action_values.iter().position(|known| *known == value);
+        place.map(|place| place + 1)
+    }
+
     /// The largest reward of contexts within a range, at least 0.
     pub(super) fn largest_reward(&self, range: &FeatureRange) -> f64 {
         let values = self.action_values.iter().copied();
-        match &self.kind {
-            Kind::Pricing => values.fold(0.0, f64::max),
-            Kind::Procurement => 1.0,
-            Kind::Auction => {
-                let least = values.fold(f64::INFINITY, f64::min);
-                (range.sizes()[0] - least).max(0.0)
+        let most = |multiplier: &Option<Multiplier>| multiplier.map_or(1.0, |m| m.most);
+        let times = most(&self.quantity) * most(&self.rate);
+        times
+            * match &self.kind {
+                Kind::Pricing => values.fold(0.0, f64::max),
+                Kind::Procurement => 1.0,
+                Kind::Auction => {
+                    let least = values.fold(f64::INFINITY, f64::min);
+                    (range.sizes()[0] - least).max(0.0)
+                }
+                Kind::Table { rewards, .. } => rewards.iter().copied().fold(0.0, f64::max),
             }
-            Kind::Table { rewards, .. } => rewards.iter().copied().fold(0.0, f64::max),
-        }
     }
 
     /// d(theta, a) of a non-null action.
     pub fn cost(&self, context: &Context, action: usize) -> u32 {
-        match &self.kind {
+        let cost = match &self.kind {
             Kind::Pricing => 1,
             Kind::Procurement | Kind::Auction => self.action_value(action) as u32,
             Kind::Table { costs, .. } => costs[context.table_row() * self.actions() + action - 1],
+        };
+        match self.quantity {
+            None => cost,
+            Some(_) => cost * self.units(context) as u32,
         }
     }
 }

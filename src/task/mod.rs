@@ -5,6 +5,8 @@ mod application;
 mod context;
 mod kernel;
 mod limits;
+mod multiplier;
+mod own_code;
 mod rows;
 mod support;
 #[allow(
@@ -18,6 +20,8 @@ pub use context::{Context, EpisodeContexts};
 pub use kernel::{Kernel, KernelSpec};
 pub(crate) use limits::finite_numbers;
 pub use limits::{COST_LIMIT, HORIZON_LIMIT, NUMBER_LIMIT, TABLE_LIMIT};
+pub use multiplier::Multiplier;
+pub use own_code::{Own, OwnCode, OwnPart};
 pub use rows::ContextRows;
 pub use support::Support;
 pub use task::{FeatureRange, Task, TaskSpec};

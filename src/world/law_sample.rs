@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rand::Rng;
 
-use super::World;
+use super::{DayLaws, World};
 use crate::dp::ContextSample;
 use crate::task::Context;
 
@@ -14,26 +14,48 @@ type Drawn = (Vec<f64>, Option<u32>);
 impl World {
     /// The finite law itself, with probabilities as weights; `None` where a law is continuous. Steps with the same law
     /// share one list. With `split_by_step` a context seen at two steps is two entries, for bounds that differ by step.
+    /// With several types of day it is the mean over them, step by step.
     pub fn law_sample(&self, split_by_step: bool) -> Option<ContextSample> {
+        let days = self.contexts().days().iter();
+        self.finite_sample(
+            split_by_step,
+            &days.map(|d| (d, d.weight())).collect::<Vec<_>>(),
+        )
+    }
+
+    /// The finite law of each type of day, as [`World::law_sample`] has their mean.
+    pub fn day_samples(&self, split_by_step: bool) -> Option<Vec<ContextSample>> {
+        let days = self.contexts().days().iter();
+        days.map(|day| self.finite_sample(split_by_step, &[(day, 1.0)]))
+            .collect()
+    }
+
+    fn finite_sample(
+        &self,
+        split_by_step: bool,
+        days: &[(&DayLaws, f64)],
+    ) -> Option<ContextSample> {
         let laws = self.contexts();
         if !laws.is_finite() {
             return None;
         }
-        let key = |step| (laws.law_of(step), laws.no_arrival(step).to_bits());
+        let key = |step| -> Vec<_> { days.iter().map(|(day, _)| day.law_of(step)).collect() };
         let alike = self.first_steps(split_by_step, key);
         let mut sample = ContextSample::of_weights(self.task(), split_by_step, 1.0, &alike);
         for step in (0..alike.len()).filter(|&step| alike[step] == step) {
-            let (points, weights) = laws.finite(step)?;
-            let arrival = 1.0 - laws.no_arrival(step);
-            let contexts = points.iter().zip(weights).map(|(&point, weight)| {
-                let context = Context {
-                    step,
-                    features: laws.support().features(point),
-                    point: Some(point),
-                };
-                (context, weight * arrival)
-            });
-            sample.add_weighted(self.task(), contexts);
+            for (day, share) in days {
+                let (points, weights) = day.finite(step)?;
+                let arrival = share * (1.0 - day.no_arrival(step));
+                let contexts = points.iter().zip(weights).map(|(&point, weight)| {
+                    let context = Context {
+                        step,
+                        features: laws.support().features(point),
+                        point: Some(point),
+                    };
+                    (context, weight * arrival)
+                });
+                sample.add_weighted(self.task(), contexts);
+            }
         }
         Some(sample)
     }
@@ -47,12 +69,12 @@ impl World {
         rng: &mut impl Rng,
     ) -> ContextSample {
         let laws = self.contexts();
-        let alike = self.first_steps(split_by_step, |step| laws.law_of(step));
+        let alike = self.first_steps(split_by_step, |step| laws.drawn_law_of(step));
         let total = count as f64;
         let mut sample = ContextSample::of_weights(self.task(), split_by_step, total, &alike);
-        let mut drawn: HashMap<usize, Vec<Drawn>> = HashMap::new();
+        let mut drawn: HashMap<_, Vec<Drawn>> = HashMap::new();
         for step in (0..alike.len()).filter(|&step| alike[step] == step) {
-            let contexts = drawn.entry(laws.law_of(step)).or_insert_with(|| {
+            let contexts = drawn.entry(laws.drawn_law_of(step)).or_insert_with(|| {
                 let draw = |_| {
                     let mut features = vec![0.0; laws.dimension()];
                     let point = laws.draw_arrival(rng, step, &mut features);

@@ -1,8 +1,9 @@
 //! Context laws as a study file states them, and the checks that turn them into laws.
 
-use super::laws::{Law, running_sum};
+use super::OwnLaw;
+use super::law::{Law, running_sum};
 use crate::error::Invalid;
-use crate::task::{ContextRows, Support, finite_numbers};
+use crate::task::{ContextRows, Own, Support, finite_numbers};
 
 /// How far a list of probabilities may be from summing to one.
 const SUM_TOLERANCE: f64 = 1e-6;
@@ -60,11 +61,38 @@ pub enum LawSpec {
     },
     /// The empirical law of rows, step by step.
     Rows(ContextRows),
+    /// Code of the user's own, with contexts in a box.
+    Own {
+        /// Lower corner of the box.
+        low: Vec<f64>,
+        /// Upper corner of the box.
+        high: Vec<f64>,
+        /// The code.
+        own: Own<dyn OwnLaw>,
+    },
     /// A law per range of steps.
     ByStep {
         /// Ranges that cover all steps in order.
         segments: Vec<SegmentSpec>,
     },
+    /// A type of day is drawn first, then the arrivals of that type.
+    Days {
+        /// The types of day.
+        types: Vec<DayTypeSpec>,
+    },
+}
+
+/// A type of day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayTypeSpec {
+    /// Its name.
+    pub name: String,
+    /// Share of days of this type.
+    pub weight: f64,
+    /// The law of its arriving contexts; not itself by days.
+    pub law: LawSpec,
+    /// Probability of no arrival: one number for all steps, or one per step. Empty means 0.
+    pub no_arrival: Vec<f64>,
 }
 
 /// One Gaussian of a mixture.
@@ -92,50 +120,52 @@ pub struct SegmentSpec {
 impl ContextsSpec {
     /// Whether the order of the context values is unambiguous: it is given, or all steps list the same values.
     pub(super) fn has_ordered_types(&self) -> bool {
-        match &self.law {
-            _ if self.types.is_some() => true,
-            LawSpec::Rows(_) => false,
-            LawSpec::ByStep { segments } => {
-                segments
-                    .windows(2)
-                    .all(|pair| match (&pair[0].law, &pair[1].law) {
-                        (LawSpec::Finite { values: a, .. }, LawSpec::Finite { values: b, .. }) => {
-                            a == b
-                        }
-                        (LawSpec::Rows(_), _) | (_, LawSpec::Rows(_)) => false,
-                        (a, b) => a == b,
-                    })
-            }
-            _ => true,
+        self.types.is_some() || self.law.has_one_list()
+    }
+}
+
+/// One no-arrival probability per step.
+pub(super) fn no_arrival_by_step(
+    field: &str,
+    no_arrival: &[f64],
+    horizon: usize,
+) -> Result<Vec<f64>, Invalid> {
+    let field = format!("{field}.no_arrival");
+    for (i, p) in no_arrival.iter().enumerate() {
+        if !(0.0..=1.0).contains(p) {
+            let field = match no_arrival.len() {
+                1 => field,
+                _ => format!("{field}[{}]", i + 1),
+            };
+            return Err(Invalid::new(field, p, "a probability from 0 to 1"));
         }
     }
-
-    /// One no-arrival probability per step.
-    pub(super) fn no_arrival_by_step(&self, horizon: usize) -> Result<Vec<f64>, Invalid> {
-        for (i, p) in self.no_arrival.iter().enumerate() {
-            if !(0.0..=1.0).contains(p) {
-                let field = if self.no_arrival.len() == 1 {
-                    "contexts.no_arrival".to_string()
-                } else {
-                    format!("contexts.no_arrival[{}]", i + 1)
-                };
-                return Err(Invalid::new(field, p, "a probability from 0 to 1"));
-            }
-        }
-        match self.no_arrival[..] {
-            [] => Ok(vec![0.0; horizon]),
-            [p] => Ok(vec![p; horizon]),
-            ref list if list.len() == horizon => Ok(list.to_vec()),
-            ref list => Err(Invalid::new(
-                "contexts.no_arrival",
-                format!("{} numbers", list.len()),
-                format!("one number, or {horizon} (one per step)"),
-            )),
-        }
+    match no_arrival {
+        [] => Ok(vec![0.0; horizon]),
+        [p] => Ok(vec![*p; horizon]),
+        list if list.len() == horizon => Ok(list.to_vec()),
+        list => Err(Invalid::new(
+            field,
+            format!("{} numbers", list.len()),
+            format!("one number, or {horizon} (one per step)"),
+        )),
     }
 }
 
 impl LawSpec {
+    /// Whether all steps of all types of day list the same values in the same order.
+    fn has_one_list(&self) -> bool {
+        match self {
+            Self::Rows(_) => false,
+            Self::ByStep { segments } => one_list(segments.iter().map(|segment| &segment.law)),
+            Self::Days { types } => one_list(types.iter().flat_map(|day| match &day.law {
+                Self::ByStep { segments } => segments.iter().map(|s| &s.law).collect(),
+                law => vec![law],
+            })),
+            _ => true,
+        }
+    }
+
     /// Number of features, the same in all parts of the law.
     pub(super) fn dimension(&self, field: &str) -> Result<usize, Invalid> {
         match self {
@@ -153,7 +183,10 @@ impl LawSpec {
                 }
                 Ok(first)
             }
-            Self::Grid { low, .. } | Self::Box { low, .. } | Self::Mixture { low, .. } => {
+            Self::Grid { low, .. }
+            | Self::Box { low, .. }
+            | Self::Mixture { low, .. }
+            | Self::Own { low, .. } => {
                 if low.is_empty() {
                     let field = format!("{field}.low");
                     return Err(Invalid::new(field, "an empty list", "at least one number"));
@@ -162,31 +195,32 @@ impl LawSpec {
             }
             Self::Rows(rows) => Ok(rows.dimension()),
             Self::ByStep { segments } => {
-                let mut dimension = None;
-                for (i, segment) in segments.iter().enumerate() {
-                    let field = format!("{field}.segments[{}]", i + 1);
-                    if matches!(segment.law, Self::ByStep { .. }) {
-                        let field = format!("{field}.kind");
-                        return Err(Invalid::new(field, "by-step", "a law that is not by step"));
-                    }
-                    let found = segment.law.dimension(&field)?;
-                    if found != *dimension.get_or_insert(found) {
-                        return Err(Invalid::new(
-                            field,
-                            format!("{found} features"),
-                            "the same number of features in all segments",
-                        ));
-                    }
+                let laws = segments.iter().enumerate();
+                let laws = laws.map(|(i, s)| (format!("{field}.segments[{}]", i + 1), &s.law));
+                let parts: Vec<_> = laws.collect();
+                let nested = |law: &Self| matches!(law, Self::ByStep { .. } | Self::Days { .. });
+                if let Some((field, _)) = parts.iter().find(|(_, law)| nested(law)) {
+                    let accepted = "a law that is neither by step nor by days";
+                    return Err(Invalid::new(format!("{field}.kind"), "another", accepted));
                 }
-                dimension.ok_or_else(|| {
-                    let field = format!("{field}.segments");
-                    Invalid::new(field, "an empty list", "at least one segment")
-                })
+                one_dimension(&format!("{field}.segments"), &parts)
+            }
+            Self::Days { types } => {
+                let laws = types.iter().enumerate();
+                let laws =
+                    laws.map(|(i, day)| (format!("{field}.types[{}].contexts", i + 1), &day.law));
+                let parts: Vec<_> = laws.collect();
+                let nested = |law: &Self| matches!(law, Self::Days { .. });
+                if let Some((field, _)) = parts.iter().find(|(_, law)| nested(law)) {
+                    let accepted = "a law that is not itself by days";
+                    return Err(Invalid::new(format!("{field}.kind"), "days", accepted));
+                }
+                one_dimension(&format!("{field}.types"), &parts)
             }
         }
     }
 
-    /// Checks a law that is neither by step nor from rows; its points go into the support.
+    /// Checks a law that is neither by step or days nor from rows; its points go into the support.
     pub(super) fn check(&self, field: &str, support: &mut Support) -> Result<Law, Invalid> {
         match self {
             Self::Finite { values, weights } => {
@@ -211,10 +245,13 @@ impl LawSpec {
             }
             Self::Box { low, high } => {
                 corners(field, low, high)?;
-                Ok(Law::Box {
-                    low: low.clone(),
-                    high: high.clone(),
-                })
+                let (low, high) = (low.clone(), high.clone());
+                Ok(Law::Box { low, high })
+            }
+            Self::Own { low, high, own } => {
+                corners(field, low, high)?;
+                let (low, high, own) = (low.clone(), high.clone(), own.clone());
+                Ok(Law::Own { low, high, own })
             }
             Self::Mixture {
                 components,
@@ -224,9 +261,38 @@ impl LawSpec {
                 corners(field, low, high)?;
                 mixture(field, components, low, high)
             }
-            Self::Rows(_) | Self::ByStep { .. } => unreachable!("ContextLaws splits these"),
+            Self::Rows(_) | Self::ByStep { .. } | Self::Days { .. } => {
+                unreachable!("ContextLaws splits these")
+            }
         }
     }
+}
+
+/// The number of features of all parts of a law.
+fn one_dimension(list: &str, parts: &[(String, &LawSpec)]) -> Result<usize, Invalid> {
+    let mut dimension = None;
+    for (field, law) in parts {
+        let found = law.dimension(field)?;
+        if found != *dimension.get_or_insert(found) {
+            let accepted = "the same number of features in all parts";
+            return Err(Invalid::new(
+                field.clone(),
+                format!("{found} features"),
+                accepted,
+            ));
+        }
+    }
+    dimension.ok_or_else(|| Invalid::new(list.to_string(), "an empty list", "at least one entry"))
+}
+
+/// Whether laws list the same values.
+fn one_list<'a>(laws: impl IntoIterator<Item = &'a LawSpec>) -> bool {
+    let laws: Vec<&LawSpec> = laws.into_iter().collect();
+    let rows = |law: &LawSpec| matches!(law, LawSpec::Rows(_));
+    laws.windows(2).all(|pair| match (pair[0], pair[1]) {
+        (LawSpec::Finite { values: a, .. }, LawSpec::Finite { values: b, .. }) => a == b,
+        (a, b) => !rows(a) && !rows(b) && a == b,
+    }) && !(laws.len() == 1 && rows(laws[0]))
 }
 
 fn grid(

@@ -1,5 +1,9 @@
 //! opt_t: exact where the context law is finite, estimated from rows elsewhere; and the fluid bound beside it.
 //!
+//! With types of day, opt_t is what a clairvoyant earns who knows the type of the day when it begins: the mean of the types'
+//! optima, weighted by how often they occur. No policy that must guess the type earns more, so its regret contains what not
+//! knowing the type costs. The fluid bound is the mean of the types' bounds likewise.
+//!
 //! The standard error of an estimate is by batch means: the rows are cut into groups of neighbours, the optimum of each
 //! group is computed as that of the whole is, and the spread of the groups over the square root of their number is the error
 //! of the whole. It is itself known to within a share of 1 / sqrt(2 (groups - 1)), 9% with the usual 64 groups. Rows that
@@ -7,9 +11,10 @@
 
 use std::sync::Arc;
 
+use rand::Rng;
 use rayon::prelude::*;
 
-use super::World;
+use super::{DayLaws, World};
 use crate::dp::cpu::{Cpu, Strategy};
 use crate::dp::{
     Backend, BackendError, BoundSource, Coefficients, ContextSample, PlanRequest, Precision,
@@ -29,8 +34,10 @@ const AT_ONCE: usize = 2;
 /// The optimum with rho known.
 #[derive(Debug, Clone)]
 pub struct Optimum {
-    /// Value to go under the optimal policy: opt_t = `table.start(B_t)`.
+    /// Value to go under the optimal policy: opt_t = `table.start(B_t)`. With several types of day, the mean over them.
     pub table: Arc<ValueTable>,
+    /// Value to go on each type of day.
+    pub days: Vec<Arc<ValueTable>>,
     /// UB per budget 0..=budget_max, never below the optimum.
     pub fluid: Vec<f64>,
     /// Where the optimum is an estimate: from how many rows, and its standard error per budget.
@@ -52,16 +59,33 @@ impl Optimum {
         world: &Arc<World>,
         backend: &mut dyn Backend,
     ) -> Result<Option<Self>, BackendError> {
-        let Some(sample) = world.law_sample(world.depends_on_step()) else {
+        let Some(samples) = world.day_samples(world.depends_on_step()) else {
             return Ok(None);
         };
         let mut coefficients = Coefficients::default();
-        let table = table_of(world, &sample, &mut coefficients, backend)?;
-        let fluid = fluid_bounds(&sample, &coefficients, world.task().budget_max());
-        Ok(Some(Self::new(table, fluid, None)))
+        let optimum = |sample: ContextSample| {
+            let table = table_of(world, &sample, &mut coefficients, backend)?;
+            let fluid = fluid_bounds(&sample, &coefficients, world.task().budget_max());
+            Ok(Self::new(table, fluid, None))
+        };
+        let days: Result<_, BackendError> = samples.into_iter().map(optimum).collect();
+        Ok(Some(Self::mean(world, days?)))
     }
 
-    /// The estimate from rows, which [`World::check_rows`] must have accepted. Groups are solved on the CPU in 64 bits.
+    /// The estimate from `count` drawn rows of each type of day.
+    pub fn drawn(
+        world: &Arc<World>,
+        count: usize,
+        rng: &mut impl Rng,
+        backend: &mut dyn Backend,
+    ) -> Result<Self, BackendError> {
+        let laws = world.contexts();
+        let of_day = |day| Self::from_rows(world, laws.draw_rows_of(day, rng, count), backend);
+        let days: Result<_, BackendError> = (0..laws.days().len()).map(of_day).collect();
+        Ok(Self::mean(world, days?))
+    }
+
+    /// The estimate from rows, which [`World::check_rows`] must have accepted, as if days were all of one type. Groups are solved on the CPU in 64 bits.
     pub fn from_rows(
         world: &Arc<World>,
         mut rows: ContextRows,
@@ -116,10 +140,44 @@ impl Optimum {
             // Where the two are equal, rounding must not put the bound below.
             *bound = bound.max(*opt);
         }
+        let table = Arc::new(table);
         Self {
             fluid,
-            table: Arc::new(table),
+            days: vec![Arc::clone(&table)],
+            table,
             estimate,
+        }
+    }
+
+    /// The optimum over types of day from the optimum of each.
+    fn mean(world: &World, mut days: Vec<Self>) -> Self {
+        if days.len() == 1 {
+            return days.remove(0);
+        }
+        let weights = world.contexts().days().iter().map(DayLaws::weight);
+        let tables: Vec<_> = weights
+            .clone()
+            .zip(days.iter().map(|day| &*day.table))
+            .collect();
+        let table = ValueTable::mean(&tables);
+        let mut fluid = vec![0.0; days[0].fluid.len()];
+        let mut variance = vec![0.0; fluid.len()];
+        for (weight, day) in weights.zip(&days) {
+            let bounds = fluid.iter_mut().zip(&day.fluid);
+            bounds.for_each(|(sum, bound)| *sum += weight * bound);
+            let errors = day.estimate.iter().flat_map(|e| &e.standard_error);
+            let errors = variance.iter_mut().zip(errors);
+            errors.for_each(|(sum, error)| *sum += (weight * error).powi(2));
+        }
+        let rows = |day: &Self| day.estimate.as_ref().map(|estimate| estimate.rows);
+        let rows: Option<usize> = days.iter().map(rows).sum();
+        let estimate = rows.map(|rows| Estimate {
+            rows,
+            standard_error: variance.into_iter().map(f64::sqrt).collect(),
+        });
+        Self {
+            days: days.into_iter().map(|day| day.table).collect(),
+            ..Self::new(table, fluid, estimate)
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{BudgetSpec, Budgets, ContextLaws, ContextsSpec, Conversion, Conversi
 use crate::error::{Invalid, shown};
 use crate::oracle::Truth;
 use crate::task::{
-    Application, ApplicationSpec, Context, ContextRows, FeatureRange, Task, TaskSpec,
+    Application, ApplicationSpec, Context, ContextRows, FeatureRange, OwnPart, Task, TaskSpec,
     check_horizon, check_table_types,
 };
 
@@ -47,6 +47,16 @@ impl WorldSpec {
         let contexts = ContextLaws::check(&self.contexts, self.horizon)?;
         let application = Application::check(&self.application, contexts.dimension())?;
         check_table_types(&application, contexts.support(), contexts.is_finite())?;
+        if application.is_per_customer() {
+            if !contexts.is_finite() {
+                let found = "a quantity or rate with a continuous context law";
+                let accepted = "finite, grid, file or log contexts";
+                return Err(Invalid::new("application", found, accepted));
+            }
+            let support = contexts.support();
+            let mut points = contexts.drawn_points();
+            points.try_for_each(|p| application.check_customer(support.features(p)))?;
+        }
         let spendable = u64::from(application.cost_max()) * self.horizon as u64;
         let limit = u32::try_from(spendable).unwrap_or(u32::MAX);
         let task = TaskSpec {
@@ -184,6 +194,13 @@ impl World {
         self.conversion.depends_on_step()
     }
 
+    /// The parts that are own code.
+    pub fn own(&self) -> impl Iterator<Item = OwnPart<'_>> {
+        let laws = self.contexts.own().map(|own| own.part("contexts"));
+        let conversion = self.conversion.own().map(|own| own.part("conversion"));
+        laws.chain(conversion)
+    }
+
     /// Notes for the user on what the check changed or found unusual.
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -222,5 +239,9 @@ impl Truth for World {
 
     fn depends_on_step(&self) -> bool {
         self.depends_on_step()
+    }
+
+    fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
+        self.conversion.look(contexts);
     }
 }

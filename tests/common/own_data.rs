@@ -75,6 +75,9 @@ pub fn spec(horizon: usize) -> ImportSpec {
         probability: None,
         kind: OfferKind::Pricing,
         round: None,
+        quantity: None,
+        relative_to: None,
+        units: 1,
         drop_wrong: false,
     }
 }

@@ -53,6 +53,9 @@ pub fn spec(text: &str) -> ImportSpec {
         probability: None,
         kind: OfferKind::Pricing,
         round: None,
+        quantity: None,
+        relative_to: None,
+        units: 1,
         drop_wrong: !time,
     }
 }

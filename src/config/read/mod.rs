@@ -1,18 +1,21 @@
 //! From sections of the study file to the specifications of world and policies.
 
+mod baselines;
 pub(super) mod context_rows;
 mod oracles;
 mod policies;
 
 use std::path::Path;
 
+use super::own::own;
 use super::{Read, Section};
 use crate::error::InputError;
 use crate::files::read_text;
 use crate::history::{EmpiricalLaw, LabeledLog, LogForm, POOLED_BELOW};
-use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec};
+use crate::task::{ApplicationSpec, COST_LIMIT, KernelSpec, Multiplier};
 use crate::world::{
-    BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, LawSpec, SegmentSpec, WorldSpec,
+    BudgetSpec, ComponentSpec, ContextsSpec, ConversionSpec, DayTypeSpec, LawSpec, SegmentSpec,
+    WorldSpec,
 };
 
 use context_rows::FeatureNames;
@@ -113,7 +116,32 @@ fn application(s: &mut Section) -> Read<(ApplicationSpec, Option<f64>)> {
             costs: s.whole_rows("costs", COST)?,
         },
     };
+    let quantity = multiplier(s, "quantity")?;
+    let rate = multiplier(s, "rate")?;
+    let spec = match quantity.is_some() || rate.is_some() {
+        false => spec,
+        true => ApplicationSpec::PerCustomer {
+            of: Box::new(spec),
+            quantity,
+            rate,
+        },
+    };
     Ok((spec, s.optional_number("reward_max")?))
+}
+
+/// A feature that multiplies rewards or costs.
+fn multiplier(s: &mut Section, key: &str) -> Read<Option<Multiplier>> {
+    if !s.has(key) {
+        return Ok(None);
+    }
+    s.table(key, |s| {
+        Ok(Some(Multiplier {
+            feature: s.whole("feature", 1..=u32::MAX.into())? as usize - 1,
+            mean: s.number_or("mean", 0.0)?,
+            deviation: s.number_or("deviation", 1.0)?,
+            most: s.number("most")?,
+        }))
+    })
 }
 
 fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<ContextsSpec> {
@@ -121,9 +149,51 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     if let Some(features) = &features {
         *names = FeatureNames::Given(features.clone());
     }
-    let kinds = ["finite", "grid", "box", "mixture", "file", "by-step", "log"];
+    if s.kind(&KINDS)? == "days" {
+        let mut number = 0;
+        let types = s.tables("types", |day| {
+            number += 1;
+            let name = day.text_or("name", &format!("type {number}"))?;
+            let weight = day.number("weight")?;
+            let read = |s: &mut Section| arrivals(s, &KINDS[..8], horizon, names);
+            let (law, no_arrival) = day.table("contexts", read)?;
+            Ok(DayTypeSpec {
+                name,
+                weight,
+                law,
+                no_arrival,
+            })
+        })?;
+        return Ok(ContextsSpec {
+            law: LawSpec::Days { types },
+            no_arrival: Vec::new(),
+            types: None,
+            features,
+        });
+    }
+    let (law, no_arrival) = arrivals(s, &KINDS, horizon, names)?;
+    Ok(ContextsSpec {
+        law,
+        no_arrival,
+        types: s.optional_rows("types")?,
+        features,
+    })
+}
+
+/// Kinds of context laws; the first five can be the law of a range of steps, and the first eight that of a type of day.
+const KINDS: [&str; 9] = [
+    "finite", "grid", "box", "mixture", "file", "by-step", "log", "own", "days",
+];
+
+/// The arrivals of a day of one type: their law, and the probability of no arrival.
+fn arrivals(
+    s: &mut Section,
+    kinds: &[&str],
+    horizon: usize,
+    names: &mut FeatureNames,
+) -> Read<(LawSpec, Vec<f64>)> {
     let mut no_arrival = s.number_or_numbers("no_arrival")?;
-    let law = match s.kind(&kinds)?.as_str() {
+    let law = match s.kind(kinds)?.as_str() {
         "log" => {
             let (law, logged) = logged_law(s, horizon, names)?;
             if no_arrival.is_empty() {
@@ -137,20 +207,20 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
                     first: segment.whole("first", 1..=horizon as u64)? as usize,
                     last: segment.whole("last", 1..=horizon as u64)? as usize,
                     law: {
-                        let kind = segment.kind(&kinds[..5])?;
+                        let kind = segment.kind(&KINDS[..5])?;
                         law(segment, &kind, horizon, names)?
                     },
                 })
             })?,
         },
+        "own" => LawSpec::Own {
+            low: s.numbers("low")?,
+            high: s.numbers("high")?,
+            own: own(s, |finder, code, object| finder.law(code, object))?,
+        },
         kind => law(s, kind, horizon, names)?,
     };
-    Ok(ContextsSpec {
-        law,
-        no_arrival,
-        types: s.optional_rows("types")?,
-        features,
-    })
+    Ok((law, no_arrival))
 }
 
 /// The contexts of a labeled log, and the share of episodes without an arrival at each step.
@@ -232,6 +302,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "logistic-by-action",
         "rkhs",
         "table",
+        "own",
     ];
     Ok(match s.kind(&kinds)?.as_str() {
         "armed" if s.has("highest_other_bid") => s.table("highest_other_bid", |s| {
@@ -260,6 +331,10 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
             kernel: s.table("kernel", kernel)?,
             centers: s.rows("centers")?,
             weights: s.numbers("weights")?,
+        },
+        "own" => ConversionSpec::Own {
+            by_step: s.flag_or("by_step", false)?,
+            own: own(s, |finder, code, object| finder.conversion(code, object))?,
         },
         _ => ConversionSpec::Table {
             probabilities: s.rows("probabilities")?,

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::WHOLE;
+use super::baselines::{BASELINES, baseline};
 use super::context_rows::{self, FeatureNames};
 use super::oracles::{DefaultBounds, oracle};
+use crate::config::own::own;
 use crate::config::{Read, Section};
 use crate::history::{LabeledLog, LogForm};
-use crate::oracle::{BoundFacts, OracleSpec};
+use crate::oracle::OracleSpec;
 use crate::policy::{
     DataUse, InitialArrival, InitialLog, InitialRows, LearnerSpec, Optimism, PolicySpec,
-    SquareSettings,
 };
 use crate::world::{ConversionSpec, WorldSpec};
 
@@ -29,45 +30,31 @@ pub(in crate::config) fn policies(
 ) -> Read<Vec<NamedSpec>> {
     let (horizon, truth) = (spec.horizon, &spec.conversion);
     root.tables("policies", |s| {
-        let kinds = [
-            LEARNERS[0],
-            LEARNERS[1],
-            LEARNERS[2],
-            LEARNERS[3],
-            "square-cbwk",
-            "logistic-ucb1",
+        let others = [
             "clairvoyant",
             "fluid",
             "myopic",
             "random",
             "fixed",
             "fixed:<a>",
+            "own",
         ];
-        let kind = s.kind(&kinds)?;
+        let kind = s.kind(&[&LEARNERS[..], &BASELINES, &others].concat())?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
         let spec = match kind.as_str() {
             learner if LEARNERS.contains(&learner) => {
                 let (settings, bounds) = learner_defaults(learner);
                 let oracle = oracle(s, truth, bounds)?;
                 PolicySpec::Learner {
-                    settings: learner_settings(s, settings, oracle.facts())?,
+                    settings: learner_settings(s, settings, &oracle)?,
                     initial: initial_rows(s, horizon, names)?,
                     log: initial_log(s, spec, names)?,
                     oracle,
                 }
             }
-            "square-cbwk" => PolicySpec::SquareCbwk {
-                settings: SquareSettings {
-                    eta: s.optional_number("eta")?,
-                    gamma: s.optional_number("gamma")?,
-                    reset_dual: s.flag_or("reset_dual", true)?,
-                },
-                oracle: oracle(s, truth, DefaultBounds::Paper)?,
-            },
-            "logistic-ucb1" => PolicySpec::LogisticUcb1 {
-                budget_correction: s.number_or("budget_correction", 0.0)?,
-                oracle: oracle(s, truth, DefaultBounds::Paper)?,
-            },
+            published if BASELINES.contains(&published) => {
+                PolicySpec::Baseline(baseline(s, published, truth)?)
+            }
             "clairvoyant" => PolicySpec::Clairvoyant,
             "fluid" => PolicySpec::Fluid {
                 resolve: s.flag_or("resolve", true)?,
@@ -76,6 +63,7 @@ pub(in crate::config) fn policies(
                 oracle: oracle(s, truth, DefaultBounds::Paper)?,
             },
             "random" => PolicySpec::Random,
+            "own" => PolicySpec::Own(own(s, |finder, code, object| finder.policy(code, object))?),
             "fixed" => PolicySpec::FixedValue {
                 value: s.number("value")?,
             },
@@ -104,13 +92,13 @@ fn learner_defaults(kind: &str) -> (LearnerSpec, DefaultBounds) {
 pub(crate) fn learner(s: &mut Section, truth: &ConversionSpec) -> Read<(LearnerSpec, OracleSpec)> {
     let (settings, bounds) = learner_defaults(&s.kind(&LEARNERS)?);
     let oracle = oracle(s, truth, bounds)?;
-    Ok((learner_settings(s, settings, oracle.facts())?, oracle))
+    Ok((learner_settings(s, settings, &oracle)?, oracle))
 }
 
 fn learner_settings(
     s: &mut Section,
     default: LearnerSpec,
-    bounds: BoundFacts,
+    oracle: &OracleSpec,
 ) -> Read<LearnerSpec> {
     Ok(LearnerSpec {
         optimism: match s.word_or("optimism", &OPTIMISM, optimism_word(default.optimism))? {
@@ -123,18 +111,21 @@ fn learner_settings(
         },
         alpha: s.number_or("alpha", default.alpha)?,
         replan_growth: s.number_or("replan_growth", default.replan_growth)?,
-        tolerance: tolerance(s, default, bounds)?,
+        tolerance: tolerance(s, default, oracle)?,
         sampling: default.sampling,
     })
 }
 
 /// kappa. A default that depends on the oracle stays open: the oracle of a live learner may be the caller's own.
-fn tolerance(s: &mut Section, default: LearnerSpec, bounds: BoundFacts) -> Read<Option<f64>> {
+fn tolerance(s: &mut Section, default: LearnerSpec, oracle: &OracleSpec) -> Read<Option<f64>> {
     const KEY: &str = "tolerance";
     if default.sampling || default == LearnerSpec::PLUG_IN {
         return Ok(default.tolerance);
     }
-    let theirs = LearnerSpec::default_tolerance(bounds);
+    if oracle.own().is_some() && default.tolerance.is_none() {
+        return s.optional_number(KEY);
+    }
+    let theirs = LearnerSpec::default_tolerance(oracle.facts());
     let value = s.number_or(KEY, default.tolerance.unwrap_or(theirs))?;
     let open = default.tolerance.is_none() && !s.has(KEY);
     Ok((!open).then_some(value))

@@ -101,7 +101,7 @@ impl<'f> Worlds<'f> {
                 .map(|list| Group::new(log, &list, &episode_of))
                 .collect()
         };
-        worlds.costs = distinct_costs(&worlds.task);
+        worlds.costs = worlds.task.application().costs();
         worlds.groups = groups(1.0);
         let share = worlds.decisions() as f64 / DECISIONS as f64;
         if share > 1.0 {
@@ -200,7 +200,8 @@ impl<'f> Worlds<'f> {
         }
         let total: f64 = sums.iter().sum();
         // If neither acceptance nor reward depends on the context, one represents all.
-        if model.ignores_contexts() && !self.task.application().is_auction() && total > 0.0 {
+        if model.ignores_contexts() && !self.task.application().depends_on_context() && total > 0.0
+        {
             return vec![(group.contexts[0], 1.0)];
         }
         let contexts = group.contexts.iter().zip(sums);
@@ -350,16 +351,4 @@ impl Group {
 fn thinned(group: &[u32], share: f64) -> Vec<u32> {
     let count = ((group.len() as f64 / share).ceil() as usize).min(group.len());
     (0..count).map(|i| group[i * group.len() / count]).collect()
-}
-
-/// The distinct costs of a task's actions, increasing. Costs depend on the action only: a log has no table of types.
-fn distinct_costs(task: &Task) -> Vec<u32> {
-    let features = vec![0.0; task.dimension()];
-    let context = task.context(0, &features);
-    let mut costs: Vec<u32> = (1..=task.actions())
-        .map(|a| task.cost(&context, a))
-        .collect();
-    costs.sort_unstable();
-    costs.dedup();
-    costs
 }

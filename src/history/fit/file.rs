@@ -11,6 +11,9 @@ pub struct ModelFile {
     pub version: String,
     /// Counts of its log.
     pub log: LogCounts,
+    /// Lines of the journal of live offers that were read after the log.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub journal_lines: u64,
     /// What an action is called.
     pub action: String,
     /// The model.
@@ -43,6 +46,14 @@ pub struct ModelFile {
     pub norm_bound: f64,
     /// Warnings.
     pub warnings: Vec<String>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl ModelFile {

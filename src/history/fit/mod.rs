@@ -94,6 +94,7 @@ pub fn fit(
     let rises = task_file.application.acceptance_rises();
     let mut file = ModelFile {
         version: env!("CARGO_PKG_VERSION").into(),
+        journal_lines: 0,
         log: counts_of(&log),
         action: noun.into(),
         model: FittedModel {

@@ -57,10 +57,17 @@ pub fn decide(
     for (place, ((_, name), column)) in layout.features.iter().zip(&survey.columns).enumerate() {
         let forced = spec.categories.contains(name);
         let asked = spec.features.is_some() || forced;
-        let encoded = match is_auction {
+        let encoded = if is_auction {
             // The context of an auction is the private value, in the unit of the bids.
-            true => Ok(number(name, column, (0.0, 1.0), Missing::Refused)),
-            false => encoding_of(name, column, survey.arrivals, forced, asked),
+            let scale = (0.0, 1.0 / layout.units());
+            Ok(number(name, column, scale, Missing::Refused))
+        } else if layout.multipliers().contains(&place) {
+            let deviation = column.numbers.deviation();
+            let deviation = if deviation > 0.0 { deviation } else { 1.0 };
+            let scale = (column.numbers.mean, deviation);
+            Ok(number(name, column, scale, Missing::Refused))
+        } else {
+            encoding_of(name, column, survey.arrivals, forced, asked)
         };
         match encoded {
             Ok(column) => {

@@ -2,11 +2,13 @@
 //!
 //! The file is read twice: to survey its columns, and to write the log. Neither pass keeps rows in memory.
 
+mod actions;
 mod columns;
 mod row;
 mod rules;
 mod source;
 mod spec;
+mod steps;
 mod summary;
 mod survey;
 mod write;
@@ -20,15 +22,18 @@ use super::clock::OpeningHours;
 use super::encoding::Encoding;
 use super::task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
 use crate::error::{InputError, Invalid, OutputError};
+use crate::learner::live::Rails;
 use crate::task::HORIZON_LIMIT;
+use actions::Actions;
 use columns::{decide, the_feature, with_stray_texts};
 use row::Layout;
 use rules::Rules;
 use source::RawFile;
+use steps::Division;
 use survey::{EpisodeSurvey, Survey};
 use write::Counts;
 
-pub use spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
+pub use spec::{BudgetSource, COUNT_IN_CENTS, ImportSpec, OfferKind, StepSource};
 pub use summary::{OfferCount, Summary, count};
 
 /// The most actions of an imported task.
@@ -70,31 +75,34 @@ pub struct Import {
     /// The index of each encoded column among the layout's features.
     places: Vec<usize>,
     dropped: Vec<(String, String)>,
-    actions: Vec<f64>,
+    actions: Actions,
     task: TaskFile,
     spec: ImportSpec,
+    /// How the survey would divide days by itself, if the file has times.
+    division: Option<Division>,
 }
 
 impl Import {
     /// Reads the file for the first time, and finds everything that is wrong with it.
     pub fn survey(path: &Path, spec: &ImportSpec) -> Result<Self, ImportError> {
-        let (StepSource::Column { name: step, .. } | StepSource::Time { name: step, .. }) =
-            &spec.step;
+        let step = spec.step.column();
         let asked = [&spec.episode, step, &spec.action, &spec.accepted].map(String::as_str);
         let file = RawFile::open(path, &asked)?;
         let layout = Layout::find(&file, spec)?;
         let mut rules = Rules::default();
         match &spec.step {
-            StepSource::Column { steps, .. } => rules.horizon = *steps,
+            StepSource::Column { steps, .. } | StepSource::Lead { steps, .. } => {
+                rules.horizon = *steps;
+            }
             StepSource::Time { steps, clock, .. } => {
                 rules.clock = *clock;
-                rules.horizon = clock.map(|_| *steps);
+                rules.horizon = steps.filter(|_| clock.is_some());
             }
         }
+        rules.required = layout.multipliers();
         if spec.kind == OfferKind::Auction {
             the_feature(&file, &layout)?;
-            rules.numbers = vec![0];
-            rules.required = true;
+            rules.required = vec![0];
         }
         let mut survey = Survey::of(&file, &layout, &rules)?;
         let stray = with_stray_texts(&survey, &layout, spec);
@@ -112,19 +120,22 @@ impl Import {
             let message = "found no arrival; accepted: at least one row that can be used";
             return Err(file.whole_file(message).into());
         }
-        let actions = survey.actions.iter().map(|bits| f64::from_bits(*bits));
-        let actions: Vec<f64> = actions.collect();
-        check_actions(&file, spec, &actions)?;
+        let actions = Actions::of(&survey.actions);
+        check_actions(&file, spec, &actions.values)?;
         let decision = decide(&file, &layout, spec, &survey)?;
-        rules.horizon = Some(match &spec.step {
-            StepSource::Column { steps, .. } => steps.unwrap_or(survey.last_step),
-            StepSource::Time { steps, .. } => *steps,
-        });
         if matches!(spec.step, StepSource::Time { .. }) && rules.clock.is_none() {
             let hours = |(early, late)| OpeningHours::around(early, late);
             rules.clock = survey.times.map(hours);
         }
-        let task = task_file(&file, spec, &survey, decision.encoding, &rules, &actions)?;
+        let moments = std::mem::take(&mut survey.moments);
+        let division = rules.clock.map(|clock| Division::choose(&moments, &clock));
+        let chosen = division.map_or(survey.last_step, |division| division.steps);
+        let (StepSource::Column { steps, .. }
+        | StepSource::Lead { steps, .. }
+        | StepSource::Time { steps, .. }) = &spec.step;
+        rules.horizon = Some(steps.unwrap_or(chosen));
+        let values = &actions.values;
+        let task = task_file(&file, spec, &survey, decision.encoding, &rules, values)?;
         Ok(Self {
             file,
             layout,
@@ -135,6 +146,7 @@ impl Import {
             actions,
             task,
             spec: spec.clone(),
+            division,
         })
     }
 
@@ -156,7 +168,7 @@ impl Import {
         let ceiling = self.task.task.budget;
         let budget_of = |e: &EpisodeSurvey| f64::from(e.budget.unwrap_or(ceiling));
         let spent: f64 = survey.episodes.iter().map(|e| e.spent).sum();
-        let offers = self.actions.iter().zip(&counts.offers);
+        let offers = self.actions.values.iter().zip(&counts.offers);
         let sold_out = |e: &&EpisodeSurvey| e.spent >= budget_of(e) && e.spent > 0.0;
         Summary {
             rows: survey.rows,
@@ -171,7 +183,7 @@ impl Import {
             clock: self.task.clock,
             arrivals: counts.arrivals.clone(),
             without_offer: counts.without_offer,
-            action: self.task.application.noun().into(),
+            action: self.task.noun(),
             offers: offers
                 .map(|(&value, &(offers, accepted))| OfferCount {
                     value,
@@ -199,18 +211,36 @@ impl Import {
         let over = survey.episodes.iter().filter(over).count();
         let arrivals: u64 = counts.arrivals.iter().sum();
         let none_accepted = counts.offers.iter().all(|(_, accepted)| *accepted == 0);
+        let has_own_steps = matches!(self.spec.step, StepSource::Time { steps: None, .. });
+        let better = self.division.filter(|d| d.steps > self.task.task.horizon);
+        let advice = match better {
+            Some(division) => format!(": {} would be closer to the truth", division.words()),
+            None => ", so more steps would be closer to the truth".into(),
+        };
+        let division = self
+            .division
+            .map_or(String::new(), |division| division.words());
         let notes = [
+            (has_own_steps, format!("{division}: the longest steps, or the shortest practical ones, at which nearly all customers have a step of their own")),
+            (self.actions.note.is_some(), self.actions.note.clone().unwrap_or_default()),
+            (self.spec.units > 1, format!(
+                "amounts are counted in 1/{} of those in the file: {noun}s, their values and the column of budgets, if there is one",
+                self.spec.units
+            )),
+            (self.spec.relative_to.is_some() && self.spec.round.is_none(), format!(
+                "prices are rounded to multiples of {} of the reference price", row::RELATIVE_UNIT
+            )),
             (over > 0, format!(
                 "{} episodes spent more than their budget: was there more to spend than the file says?",
                 count(over as u64)
             )),
-            (counts.shared > 0, format!(
-                "{} arrivals ({:.1}%) share a step of their episode with an earlier one; plans expect one arrival per step, so more steps would be closer to the truth",
+            (counts.shared > 0 && !has_own_steps, format!(
+                "{} arrivals ({:.1}%) share a step of their episode with an earlier one; plans expect one arrival per step{advice}",
                 count(counts.shared),
                 100.0 * counts.shared as f64 / arrivals as f64
             )),
             (counts.quiet_episodes == 0, "every episode has an arrival; an episode without one counts only if the file has a row for it".into()),
-            (self.actions.len() == 1, format!("only one {noun} was ever offered: nothing can be learnt about others")),
+            (self.actions.values.len() == 1, format!("only one {noun} was ever offered: nothing can be learnt about others")),
             (survey.offers.count > 0 && none_accepted, "no offer was ever accepted: no model can be fitted".into()),
             (episodes as u64 == arrivals && episodes > 1, "every episode has a single arrival: is the episode's column the right one?".into()),
         ];
@@ -256,9 +286,11 @@ fn task_file(
         }
     };
     let whole = || actions.iter().map(|a| *a as u32).collect();
-    let (step, time) = match &spec.step {
-        StepSource::Column { name, .. } => (Some(name.clone()), None),
-        StepSource::Time { name, .. } => (None, Some(name.clone())),
+    let column = || Some(spec.step.column().clone());
+    let (step, time, lead) = match &spec.step {
+        StepSource::Column { .. } => (column(), None, None),
+        StepSource::Time { .. } => (None, column(), None),
+        StepSource::Lead { .. } => (None, None, column()),
     };
     let deviation = survey.offers.deviation();
     let task = TaskFile {
@@ -273,10 +305,13 @@ fn task_file(
             OfferKind::Procurement => Offers::Procurement { wages: whole() },
             OfferKind::Auction => Offers::Auction { bids: whole() },
         },
+        offered: None,
+        rails: Rails::default(),
         columns: Columns {
             episode: spec.episode.clone(),
             step,
             time,
+            lead,
             action: spec.action.clone(),
             accepted: spec.accepted.clone(),
             budget: match &spec.budget {
@@ -284,6 +319,8 @@ fn task_file(
                 _ => None,
             },
             probability: spec.probability.clone(),
+            quantity: spec.quantity.clone(),
+            relative_to: spec.relative_to.clone(),
         },
         clock: rules.clock,
         action: ActionScale {

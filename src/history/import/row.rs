@@ -8,8 +8,9 @@ use super::source::RawFile;
 use super::spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
 use crate::error::InputError;
 use crate::history::calendar::DateOrder;
-use crate::history::clock::Moment;
+use crate::history::clock::{Moment, OpeningHours, date_of};
 use crate::history::raw::{self, Raw};
+use crate::task::COST_LIMIT;
 
 /// The indices of the columns, and how to read them.
 #[derive(Debug, Clone)]
@@ -20,9 +21,14 @@ pub struct Layout {
     accepted: usize,
     budget: Option<usize>,
     probability: Option<usize>,
+    quantity: Option<usize>,
+    rate: Option<usize>,
     kind: OfferKind,
     round: Option<f64>,
-    is_time: bool,
+    units: f64,
+    steps: StepKind,
+    /// Opening hours, if they are given.
+    pub clock: Option<OpeningHours>,
     comma: bool,
     date_order: Option<DateOrder>,
     /// Possible features: column index and name.
@@ -30,6 +36,17 @@ pub struct Layout {
     /// Columns without a name, which cannot become features.
     pub unnamed: Vec<usize>,
 }
+
+/// How the column of steps is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StepKind {
+    Number,
+    Time,
+    Lead,
+}
+
+/// Prices relative to another are rounded to this, unless another unit is asked for.
+pub const RELATIVE_UNIT: f64 = 0.05;
 
 /// The content of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +65,8 @@ pub enum When {
     /// 1-based.
     Step(usize),
     Moment(Moment),
+    /// Days before the end of the episode.
+    Lead(u32),
 }
 
 /// An offer and its outcome.
@@ -58,13 +77,13 @@ pub struct RawArrival {
     pub accepted: bool,
     /// The probability with which the offer was chosen.
     pub probability: Option<f64>,
+    /// Units that the customer takes.
+    pub quantity: u32,
 }
 
 impl Layout {
     /// Finds the specified columns in a file.
     pub fn find(file: &RawFile, spec: &ImportSpec) -> Result<Self, InputError> {
-        let (StepSource::Column { name: step, .. } | StepSource::Time { name: step, .. }) =
-            &spec.step;
         let optional = |name: Option<&String>| name.map(|name| file.column(name)).transpose();
         let budget = match &spec.budget {
             BudgetSource::Column(name) => Some(name),
@@ -72,14 +91,25 @@ impl Layout {
         };
         let mut layout = Self {
             episode: file.column(&spec.episode)?,
-            step: file.column(step)?,
+            step: file.column(spec.step.column())?,
             action: file.column(&spec.action)?,
             accepted: file.column(&spec.accepted)?,
             budget: optional(budget)?,
             probability: optional(spec.probability.as_ref())?,
+            quantity: optional(spec.quantity.as_ref())?,
+            rate: optional(spec.relative_to.as_ref())?,
             kind: spec.kind,
-            round: spec.round,
-            is_time: matches!(spec.step, StepSource::Time { .. }),
+            round: (spec.round).or(spec.relative_to.as_ref().map(|_| RELATIVE_UNIT)),
+            units: f64::from(spec.units),
+            steps: match spec.step {
+                StepSource::Column { .. } => StepKind::Number,
+                StepSource::Time { .. } => StepKind::Time,
+                StepSource::Lead { .. } => StepKind::Lead,
+            },
+            clock: match spec.step {
+                StepSource::Time { clock, .. } => clock,
+                _ => None,
+            },
             comma: file.may_have_decimal_commas(),
             features: Vec::new(),
             unnamed: Vec::new(),
@@ -91,7 +121,14 @@ impl Layout {
         layout.features = match &spec.features {
             Some(names) => {
                 let place = |name: &String| Ok((layout.feature(file, name)?, name.clone()));
-                names.iter().map(place).collect::<Result<_, InputError>>()?
+                // Acceptance may depend on the quantity and the reference price.
+                let multipliers = [&spec.quantity, &spec.relative_to].into_iter().flatten();
+                let more = multipliers.filter(|name| !names.contains(name));
+                names
+                    .iter()
+                    .chain(more)
+                    .map(place)
+                    .collect::<Result<_, InputError>>()?
             }
             None => {
                 let free = |place: &usize| !layout.is_taken(*place);
@@ -111,7 +148,7 @@ impl Layout {
                 return Err(file.at(1, message));
             }
         }
-        if layout.is_time {
+        if layout.steps == StepKind::Time {
             layout.date_order = layout.find_date_order(file)?;
         }
         Ok(layout)
@@ -158,6 +195,18 @@ impl Layout {
         self.kind
     }
 
+    /// The features (by index) that multiply rewards or costs.
+    pub fn multipliers(&self) -> Vec<usize> {
+        let places = [self.quantity, self.rate].into_iter().flatten();
+        let feature = |place| self.features.iter().position(|(other, _)| *other == place);
+        places.filter_map(feature).collect()
+    }
+
+    /// What amounts in the file are multiplied by.
+    pub fn units(&self) -> f64 {
+        self.units
+    }
+
     fn is_taken(&self, place: usize) -> bool {
         [self.episode, self.step, self.action, self.accepted].contains(&place)
             || self.budget == Some(place)
@@ -171,10 +220,7 @@ impl Layout {
 
     /// The number in a cell of the file.
     pub fn number(&self, text: &str) -> Option<f64> {
-        match self.comma {
-            true => raw::number_with_comma(text),
-            false => raw::number(text),
-        }
+        raw::amount(text, self.comma)
     }
 
     /// Reads a record; the error is a message.
@@ -195,9 +241,10 @@ impl Layout {
         let when = match cell(self.step) {
             None if nobody => None,
             found => {
-                let accepted = match self.is_time {
-                    true => "a time such as 2026-11-16 09:30",
-                    false => "a step, a whole number from 1",
+                let accepted = match self.steps {
+                    StepKind::Time => "a time such as 2026-11-16 09:30",
+                    StepKind::Number => "a step, a whole number from 1",
+                    StepKind::Lead => "a number of days, whole, from 0",
                 };
                 let when = found.and_then(|text| self.when(text));
                 Some(when.ok_or_else(|| wrong(self.step, accepted))?)
@@ -207,14 +254,19 @@ impl Layout {
             (false, _) => Cow::Borrowed(label),
             (true, Some(When::Moment(moment))) => {
                 let accepted = "a time with its date";
-                Cow::Owned(moment.date().ok_or_else(|| wrong(self.step, accepted))?)
+                let day = match &self.clock {
+                    Some(clock) => clock.day_of(&moment),
+                    None => moment.day,
+                };
+                Cow::Owned(date_of(day.ok_or_else(|| wrong(self.step, accepted))?))
             }
             (true, _) => return Err(wrong(self.step, "a column of times, or another for steps")),
         };
         let budget = match self.budget {
             None => None,
             Some(place) => {
-                let found = cell(place).and_then(raw::whole);
+                let found = cell(place).and_then(|text| self.number(text));
+                let found = found.and_then(|x| raw::whole_number(whole_if_near(x * self.units)));
                 Some(found.ok_or_else(|| wrong(place, "a whole number from 0"))?)
             }
         };
@@ -231,11 +283,14 @@ impl Layout {
     }
 
     fn when(&self, text: &str) -> Option<When> {
-        if self.is_time {
-            return Moment::parse(text, self.date_order).map(When::Moment);
+        match self.steps {
+            StepKind::Time => Moment::parse(text, self.date_order).map(When::Moment),
+            StepKind::Lead => raw::whole(text).map(When::Lead),
+            StepKind::Number => {
+                let step = raw::whole(text).filter(|step| *step >= 1);
+                step.map(|step| When::Step(step as usize))
+            }
         }
-        let step = raw::whole(text).filter(|step| *step >= 1);
-        step.map(|step| When::Step(step as usize))
     }
 
     fn arrival<'r>(
@@ -243,16 +298,31 @@ impl Layout {
         cell: impl Fn(usize) -> Option<&'r str>,
         wrong: impl Fn(usize, &str) -> String,
     ) -> Result<RawArrival, String> {
+        let quantity = match self.quantity {
+            None => 1,
+            Some(place) => {
+                let found = cell(place)
+                    .and_then(raw::whole)
+                    .filter(|n| (1..=COST_LIMIT).contains(n));
+                found.ok_or_else(|| wrong(place, "a whole number from 1"))?
+            }
+        };
+        let rate = match self.rate {
+            None => 1.0,
+            Some(place) => {
+                let found = cell(place).and_then(|text| self.number(text));
+                let found = found.filter(|rate| *rate > 0.0);
+                found.ok_or_else(|| wrong(place, "a price above 0"))?
+            }
+        };
         let offer = match cell(self.action) {
             None => None,
             Some(text) => {
                 let value = self.number(text).filter(|x| *x >= 0.0);
                 let accepted = "a number from 0, or nothing where nothing was offered";
                 let value = value.ok_or_else(|| wrong(self.action, accepted))?;
-                let value = match self.round {
-                    Some(unit) if value > 0.0 => (value / unit).round() * unit,
-                    _ => value,
-                };
+                let value = whole_if_near(value * self.units / rate);
+                let value = self.round.map_or(value, |unit| rounded(value, unit));
                 (value > 0.0).then_some(value)
             }
         };
@@ -282,6 +352,24 @@ impl Layout {
             offer,
             accepted,
             probability,
+            quantity,
         })
+    }
+}
+
+/// A multiple of a unit, with few digits where the unit is a part of 1: 0.85 and not 17 * 0.05.
+fn rounded(value: f64, unit: f64) -> f64 {
+    let parts = (1.0 / unit).round();
+    match parts >= 1.0 && (parts * unit - 1.0).abs() < 1e-9 {
+        true => (value * parts).round() / parts,
+        false => (value / unit).round() * unit,
+    }
+}
+
+/// The whole number that rounding has missed, such as 100 * 1.1.
+fn whole_if_near(x: f64) -> f64 {
+    match (x - x.round()).abs() <= 1e-9 * x.abs() {
+        true => x.round(),
+        false => x,
     }
 }

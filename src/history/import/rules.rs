@@ -15,8 +15,8 @@ pub struct Rules {
     pub clock: Option<OpeningHours>,
     /// Features (by index in the layout) that must be numbers or missing.
     pub numbers: Vec<usize>,
-    /// Whether these must not be missing.
-    pub required: bool,
+    /// Features that must be numbers.
+    pub required: Vec<usize>,
 }
 
 impl Rules {
@@ -28,9 +28,9 @@ impl Rules {
         row: &Row,
     ) -> Result<Option<usize>, String> {
         if row.arrival.is_some() {
-            for &feature in &self.numbers {
+            for &feature in self.numbers.iter().chain(&self.required) {
                 let fits = match layout.feature_cell(record, feature) {
-                    Raw::Missing => !self.required,
+                    Raw::Missing => !self.required.contains(&feature),
                     Raw::Number(_) => true,
                     Raw::Text(text) => layout.number(text).is_some(),
                 };
@@ -48,13 +48,19 @@ impl Rules {
                 "found step {step}; accepted: a step from 1 to {steps}"
             )),
             (Some(When::Step(step)), _, _) => Ok(Some(step)),
-            (Some(When::Moment(moment)), Some(steps), Some(clock)) => {
+            (Some(When::Lead(days)), Some(steps), _) if days as usize >= steps => Err(format!(
+                "found {days} days before; accepted: from 0 to {}",
+                steps - 1
+            )),
+            (Some(When::Lead(days)), Some(steps), _) => Ok(Some(steps - days as usize)),
+            (Some(When::Moment(moment)), steps, Some(clock)) => {
                 let time = || show_time(moment.second);
                 let refused = || format!("found {}; accepted: times from {clock}", time());
-                let step = clock.step(moment.second, steps);
-                step.map(Some).ok_or_else(refused)
+                let step = clock.step(moment.second, steps.unwrap_or(1));
+                let step = step.ok_or_else(refused)?;
+                Ok(steps.map(|_| step))
             }
-            (Some(When::Moment(_)) | None, _, _) => Ok(None),
+            (Some(When::Moment(_) | When::Lead(_)) | None, _, _) => Ok(None),
         }
     }
 }

@@ -26,6 +26,12 @@ pub struct ImportSpec {
     pub kind: OfferKind,
     /// Unit to which actions are rounded.
     pub round: Option<f64>,
+    /// Column of the units that a customer takes.
+    pub quantity: Option<String>,
+    /// Column of the reference price that prices become multiples of.
+    pub relative_to: Option<String>,
+    /// Wages, or bids with their values, and the column of budgets are multiplied by this: 100 counts them in cents.
+    pub units: u32,
     /// Whether wrong rows are left out instead of refused.
     pub drop_wrong: bool,
 }
@@ -44,10 +50,17 @@ pub enum StepSource {
     Time {
         /// Its name.
         name: String,
-        /// H.
-        steps: usize,
+        /// H; by default steps so short that few customers share one.
+        steps: Option<usize>,
         /// Opening hours; by default the whole hours around all times found.
         clock: Option<OpeningHours>,
+    },
+    /// A column of days before the end of the episode, such as the days before a hotel night: the last step is 0 days before.
+    Lead {
+        /// Its name.
+        name: String,
+        /// H; by default one more than the most days found.
+        steps: Option<usize>,
     },
 }
 
@@ -73,6 +86,18 @@ pub enum OfferKind {
     Auction,
 }
 
+impl StepSource {
+    /// The name of the column.
+    pub fn column(&self) -> &String {
+        match self {
+            Self::Column { name, .. } | Self::Time { name, .. } | Self::Lead { name, .. } => name,
+        }
+    }
+}
+
+/// What to do about wages and bids that are not whole.
+pub const COUNT_IN_CENTS: &str = "multiplied by 100 they count cents";
+
 impl OfferKind {
     /// Units that an accepted offer consumes.
     pub(super) fn cost(self, value: f64) -> f64 {
@@ -88,7 +113,14 @@ impl OfferKind {
             Self::Pricing => (value > 0.0, "a price of 0 or more".to_string()),
             Self::Procurement | Self::Auction => {
                 let whole = value.fract() == 0.0 && (1.0..=f64::from(COST_LIMIT)).contains(&value);
-                (whole, format!("a whole number from 0 to {COST_LIMIT}"))
+                let hint = match value.fract() == 0.0 {
+                    true => String::new(),
+                    false => format!("; {COUNT_IN_CENTS}"),
+                };
+                (
+                    whole,
+                    format!("a whole number from 0 to {COST_LIMIT}{hint}"),
+                )
             }
         };
         match fits {

@@ -8,8 +8,9 @@ use csv::StringRecord;
 use super::row::{Layout, Row, When};
 use super::rules::Rules;
 use super::source::RawFile;
+use super::summary::count;
 use crate::error::InputError;
-use crate::history::clock::Moment;
+use crate::history::clock::{Moment, OpeningHours};
 use crate::history::log::EpisodeNumbers;
 use crate::history::raw::Raw;
 
@@ -19,7 +20,7 @@ const LEVELS_KEPT: usize = 1000;
 /// The most distinct actions that are kept.
 const ACTIONS_KEPT: usize = 100_000;
 
-/// The most messages of wrong rows that are kept.
+/// The most kinds of wrong rows that are named.
 const WRONG_KEPT: usize = 5;
 
 /// Running mean and variance (Welford).
@@ -121,6 +122,8 @@ pub struct EpisodeSurvey {
     /// Total cost of accepted actions: units sold, or wages and bids paid.
     pub spent: f64,
     span: Option<(i64, i64)>,
+    /// The day of the opening, if the episode has dated times.
+    day: Option<i64>,
 }
 
 impl EpisodeSurvey {
@@ -147,7 +150,13 @@ impl EpisodeSurvey {
     }
 
     /// Extends the episode to a time, up to less than a day.
-    fn widen(&mut self, moment: Moment) -> Result<(), String> {
+    fn widen(&mut self, moment: Moment, clock: Option<OpeningHours>) -> Result<(), String> {
+        if let Some(clock) = clock.filter(|clock| clock.close <= clock.open) {
+            let day = clock.day_of(&moment);
+            if day.is_some_and(|day| *self.day.get_or_insert(day) != day) {
+                return Err(TWO_EVENINGS.into());
+            }
+        }
         let at = moment.absolute();
         let (first, last) = self.span.unwrap_or((at, at));
         let span = (first.min(at), last.max(at));
@@ -160,6 +169,8 @@ impl EpisodeSurvey {
 }
 
 const ANOTHER_DAY: &str = "found times a day or more apart in one episode; accepted: episodes of less than 24 hours, or a column of steps";
+
+const TWO_EVENINGS: &str = "found times of two evenings in one episode; accepted: the column of times as the episode, which puts times after midnight into the evening before";
 
 /// The results of the first pass.
 #[derive(Debug, Default)]
@@ -185,6 +196,8 @@ pub struct Survey {
     pub last_step: usize,
     /// The earliest and latest time of day.
     pub times: Option<(u32, u32)>,
+    /// The episode and the time of day of every arrival, if the file has times.
+    pub moments: Vec<(u32, u32)>,
 }
 
 impl Survey {
@@ -194,6 +207,7 @@ impl Survey {
             columns: vec![ColumnSurvey::default(); layout.features.len()],
             ..Self::default()
         };
+        let mut kinds: Vec<(String, u64)> = Vec::new();
         file.each(|line, record| {
             survey.rows += 1;
             let taken = record.and_then(|record| {
@@ -203,12 +217,23 @@ impl Survey {
             });
             if let Err(message) = taken {
                 survey.wrong += 1;
-                if survey.first_wrong.len() < WRONG_KEPT {
-                    survey.first_wrong.push((line, message));
+                let kind = kind_of(&message);
+                match kinds.iter().position(|(known, _)| *known == kind) {
+                    Some(place) => kinds[place].1 += 1,
+                    None if kinds.len() < WRONG_KEPT => {
+                        kinds.push((kind, 0));
+                        survey.first_wrong.push((line, message));
+                    }
+                    None => {}
                 }
             }
             Ok(())
         })?;
+        for ((_, message), (_, more)) in survey.first_wrong.iter_mut().zip(kinds) {
+            if more > 0 {
+                *message += &format!(" (and {} more of this kind)", count(more));
+            }
+        }
         Ok(survey)
     }
 
@@ -220,25 +245,30 @@ impl Survey {
         let episode = &mut self.episodes[number];
         episode.check_budget(row)?;
         if let Some(When::Moment(moment)) = row.when {
-            episode.widen(moment)?;
+            episode.widen(moment, layout.clock)?;
             let (early, late) = self.times.unwrap_or((moment.second, moment.second));
             self.times = Some((early.min(moment.second), late.max(moment.second)));
         }
         episode.budget = episode.budget.or(row.budget);
-        if let Some(When::Step(step)) = row.when {
-            self.last_step = self.last_step.max(step);
+        match row.when {
+            Some(When::Step(step)) => self.last_step = self.last_step.max(step),
+            Some(When::Lead(days)) => self.last_step = self.last_step.max(days as usize + 1),
+            Some(When::Moment(_)) | None => {}
         }
         let Some(arrival) = row.arrival else {
             return Ok(());
         };
         self.arrivals += 1;
+        if let Some(When::Moment(moment)) = row.when {
+            self.moments.push((number as u32, moment.second));
+        }
         if let Some(value) = arrival.offer {
             self.offers.add(value);
             if self.actions.len() < ACTIONS_KEPT {
                 self.actions.insert(value.to_bits());
             }
             if arrival.accepted {
-                episode.spent += layout.kind().cost(value);
+                episode.spent += layout.kind().cost(value) * f64::from(arrival.quantity);
             }
         }
         for (i, column) in self.columns.iter_mut().enumerate() {
@@ -247,4 +277,17 @@ impl Survey {
         }
         Ok(())
     }
+}
+
+/// What a message is about, without what was found.
+fn kind_of(message: &str) -> String {
+    let mut kind = String::new();
+    for (i, part) in message.split('`').enumerate() {
+        // Quoted parts are at odd places; the first is a column, the others were found.
+        if i < 2 || i % 2 == 0 {
+            kind.push_str(part);
+        }
+    }
+    kind.retain(|c| !c.is_ascii_digit());
+    kind
 }

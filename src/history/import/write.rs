@@ -39,7 +39,7 @@ impl Import {
         let (encoding, horizon) = (&self.task.encoding, self.task.task.horizon);
         let mut counts = Counts {
             arrivals: vec![0; horizon],
-            offers: vec![(0, 0); self.actions.len()],
+            offers: vec![(0, 0); self.actions.values.len()],
             ..Counts::default()
         };
         let episodes = self.survey.episodes.len();
@@ -77,7 +77,7 @@ impl Import {
                 match arrival.offer {
                     None => counts.without_offer += 1,
                     Some(value) => {
-                        let action = self.actions.partition_point(|a| *a < value);
+                        let action = self.actions.place(value);
                         let (offers, accepted) = &mut counts.offers[action];
                         *offers += 1;
                         *accepted += u64::from(arrival.accepted);
@@ -93,7 +93,10 @@ impl Import {
                 episode: &row.episode,
                 step: step.unwrap_or(1),
                 features: &features,
-                offer: arrival.and_then(|arrival| arrival.offer),
+                offer: arrival.and_then(|arrival| {
+                    let value = arrival.offer?;
+                    Some(self.actions.values[self.actions.place(value)])
+                }),
                 accepted: arrival.is_some_and(|arrival| arrival.accepted),
                 budget: row.budget,
                 probability: arrival.and_then(|arrival| arrival.probability),

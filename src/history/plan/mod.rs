@@ -16,7 +16,7 @@ use super::fit::{Fitted, ModelKind, SomeActions};
 use super::task_file::TaskFile;
 use crate::dp::{Backend, BackendError, BoundSource, Coefficients, Problem, ValueTable};
 use crate::error::Invalid;
-use crate::oracle::{Bounds, Known, LogisticMixtureParameters, Oracle, OracleSpec};
+use crate::oracle::{Arms, Bounds, Known, LogisticMixtureParameters, Oracle, OracleSpec};
 use crate::policy::{self, Decider, InitialArrival, InitialLog, LearnerSpec, MimicOptDp};
 use crate::task::Task;
 
@@ -231,7 +231,7 @@ fn learner(task: &Arc<Task>, fitted: &Fitted, actions: &[usize]) -> Result<Mimic
 pub fn oracle_spec(fitted: &Fitted) -> OracleSpec {
     match fitted.file.model.kind {
         ModelKind::Rates => OracleSpec::BetaBinomial {
-            by_step: false,
+            arms: Arms::Single,
             radius_scale: 1.0,
         },
         _ => OracleSpec::LogisticMixture(LogisticMixtureParameters {

@@ -143,7 +143,7 @@ fn effect(
     column: usize,
     typical: &[Raw],
 ) -> f64 {
-    if fitted.task.application().is_auction() {
+    if task.multiplies(column) || fitted.task.application().is_auction() {
         return f64::INFINITY;
     }
     let model = &fitted.fit.model;

@@ -17,7 +17,7 @@ pub struct PlanView {
     pub optimistic: bool,
     /// The largest budget.
     pub budget: u32,
-    /// Start time of each step; empty if the task has no times.
+    /// What each step is, such as `from 09:30`; empty if steps have only numbers.
     pub starts: Vec<String>,
     /// Values of the actions.
     pub actions: Vec<f64>,
@@ -99,14 +99,11 @@ impl PlanView {
                     .collect(),
             }
         };
-        let clock = task.clock.as_ref();
         Self {
-            action: task.application.noun().into(),
+            action: task.noun(),
             optimistic: kind == PlanKind::Optimistic,
             budget: plan.task.budget_max(),
-            starts: clock.map_or(Vec::new(), |clock| {
-                (1..=horizon).map(|h| clock.start_of(h, horizon)).collect()
-            }),
+            starts: task.step_labels(),
             actions: plan.task.application().action_values().to_vec(),
             segments: segments.iter().map(segment).collect(),
             values: (0..=horizon).map(|h| plan.table.row(h).to_vec()).collect(),

@@ -24,7 +24,7 @@ function asking() {
     el("label", { for: id }, label),
     el("select", { id, change: (e) => { choose(Number(e.target.value)); show(); } },
       ...options.map(([value, text]) => el("option", { value, selected: value === current }, text))));
-  const steps = plan.values.slice(1).map((_, h) => [h, plan.starts.length ? `${h + 1} (from ${plan.starts[h]})` : String(h + 1)]);
+  const steps = plan.values.slice(1).map((_, h) => [h, plan.starts.length ? `${h + 1} (${plan.starts[h]})` : String(h + 1)]);
   const budgets = plan.values[0].slice(1).map((_, b) => [b + 1, String(b + 1)]);
   const fields = [
     select("step", "step", steps, now.step, (h) => { now.step = h; }),
