@@ -54,9 +54,6 @@ class Oracle:
     by_step: bool = False
     """Whether bounds depend on the step beyond the context."""
 
-    wide_at_first: bool = False
-    """Whether bounds of an action are wide until it was tried often; used by ``optimism = "auto"``."""
-
     task: Task
     """The known part of the study; set before the first call."""
 

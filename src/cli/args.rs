@@ -139,7 +139,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
     pub delta: Option<f64>,
     /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, tight-opt-dp,
-    /// thompson-opt-dp, square-cbwk, logistic-ucb1, ts-fixed, ts-update, lin-cbwk, primal-dual, resolve, explore-then-commit,
+    /// thompson-opt-dp, plug-in, square-cbwk, logistic-ucb1, ts-fixed, ts-update, lin-cbwk, primal-dual, resolve, explore-then-commit,
     /// epsilon-greedy, dual-pacing, pid-pacing, clairvoyant, fluid, myopic, random, fixed:<a> (fixed:0 offers nothing).
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,

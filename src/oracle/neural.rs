@@ -21,7 +21,7 @@ use super::eights::{EIGHT, Eight, solve_lower};
 use super::fit_log::FitLog;
 use super::inputs::{DistinctInputs, block_of};
 use super::network::Network;
-use super::{Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
+use super::{Belief, Beside, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
 use crate::error::Invalid;
 use crate::task::{Context, Task};
 
@@ -331,14 +331,11 @@ impl Oracle for Neural {
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        if self.observations == 0 {
-            return out.fill(Bounds::UNKNOWN);
+        let mut beliefs = vec![Belief::UNKNOWN; out.len()];
+        self.beliefs(context, &mut beliefs);
+        for (bounds, belief) in out.iter_mut().zip(beliefs) {
+            *bounds = belief.bounds;
         }
-        let radius = self.radius();
-        let context = std::iter::once(context.features);
-        self.for_each_pair(context, &self.action_values, |i, center, norm| {
-            out[i] = Bounds::around(center, radius * norm);
-        });
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
@@ -354,6 +351,32 @@ impl Oracle for Neural {
             let values = self.network.values(&self.weights, &block_of(&inputs));
             for (estimate, value) in out.iter_mut().zip(values) {
                 *estimate = value.clamp(0.0, 1.0);
+            }
+        }
+    }
+
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        if self.observations == 0 {
+            return out.fill(Belief::UNKNOWN);
+        }
+        let radius = self.radius();
+        let context = std::iter::once(context.features);
+        self.for_each_pair(context, &self.action_values, |i, center, norm| {
+            out[i] = Belief::new(
+                center.clamp(0.0, 1.0),
+                Bounds::around(center, radius * norm),
+            );
+        });
+    }
+
+    fn each_observed(&self, _: &Task, _: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        let (radius, m) = (self.radius(), self.network.width() as f64);
+        for (x, _, counts) in self.inputs.batches(1) {
+            let (values, mut gradients) = self.network.gradients(&self.weights, x);
+            let norms = self.precision.norms_squared(&mut gradients);
+            for (lane, count) in counts[0].iter().enumerate().filter(|(_, n)| **n > 0.0) {
+                let upper = values[lane] + radius * (norms[lane] / m).sqrt();
+                see(*count, values[lane].clamp(0.0, 1.0), upper.clamp(0.0, 1.0));
             }
         }
     }
@@ -381,7 +404,7 @@ impl Oracle for Neural {
 impl BulkBounds for Neural {
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
         if self.observations == 0 {
-            return fill_unknown(ucb, lcb);
+            return fill_unknown(pairs, ucb, lcb);
         }
         let radius = self.radius();
         let features = pairs.sample.features_of(pairs.entries.clone());
@@ -390,7 +413,11 @@ impl BulkBounds for Neural {
         self.for_each_pair(contexts, values, |i, center, norm| {
             let bounds = Bounds::around(center, radius * norm);
             let place = pairs.place(i / values.len(), i % values.len());
-            (ucb[place], lcb[place]) = (bounds.ucb, bounds.lcb);
+            ucb[place] = bounds.ucb;
+            lcb[place] = match pairs.beside {
+                Beside::Lcb => bounds.lcb,
+                Beside::Estimate => center.clamp(0.0, 1.0),
+            };
         });
     }
 }

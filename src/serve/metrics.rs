@@ -125,9 +125,9 @@ const GAUGES: [(&str, &str, Number); 12] = [
     ),
     ("episodes", "Episodes begun", |f| Some(f.episodes as f64)),
     (
-        "reward_hoped",
-        "Optimistic value of the plans of the ended episodes",
-        |f| Some(f.hoped),
+        "reward_expected",
+        "Expected reward of the ended episodes, where it was known at their start",
+        |f| Some(f.expected),
     ),
     ("reward_earned", "Reward of the ended episodes", |f| {
         Some(f.earned)

@@ -79,7 +79,7 @@ impl TaskFolder {
         work: impl FnOnce(&dyn Fn() -> LiveStart) -> Result<T, LiveError>,
     ) -> Result<T, ServeError> {
         let document = self.learner_document()?;
-        let file = LearnerFile::from_document(&document)?;
+        let file = LearnerFile::read(&document, self.journal_settings().as_ref())?;
         let refused = |invalid: Invalid| document.locate(&invalid);
         let oracle = file.oracle.check("oracle", &self.task).map_err(refused)?;
         let log_place = self.place(LOG_FILE);
@@ -166,7 +166,7 @@ fn make(
 ) -> Result<Learner, LearnerError> {
     let facts = oracle.facts();
     let rows = settings.initial_rows;
-    let config = settings.learning.check("learner", task, facts, rows)?;
+    let config = settings.learning.check("learner", facts, rows)?;
     let stream = ChaCha8Rng::seed_from_u64(settings.seed);
     let oracle = oracle.build(task, 1, stream, None, config.sides())?;
     let backend = Box::new(Cpu::default());

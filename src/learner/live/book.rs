@@ -81,8 +81,8 @@ pub struct Episode {
     pub pilot: Option<PilotDay>,
     /// Units at its start.
     pub budget: u32,
-    /// The plan's optimistic value.
-    pub hoped: f64,
+    /// What it was expected to earn, if that was known.
+    pub expected: Option<f64>,
     /// Place of its first line.
     pub begun: u64,
     /// Place of its last line; 0 while it is open.
@@ -128,7 +128,7 @@ impl Book {
         self.episodes.push(Episode {
             name: record.episode.clone(),
             budget: record.budget,
-            hoped: record.hoped,
+            expected: record.expected,
             pilot: record.pilot,
             begun: place,
             ..Episode::default()

@@ -74,6 +74,7 @@ impl Live {
             probability,
             lower: offer.lower,
             upper: offer.upper,
+            planned: Some(offer.planned),
             opportunity_cost: offer.opportunity_cost,
             plan: self.book.plans,
             hold_until_ms: hold.map(|ms| self.now_ms + ms),
@@ -110,6 +111,7 @@ impl Live {
             "offer": offer.value,
             "lower": offer.lower,
             "upper": offer.upper,
+            "planned": offer.planned,
             "opportunity_cost": offer.opportunity_cost,
             "notes": notes,
         }))

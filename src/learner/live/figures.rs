@@ -36,8 +36,8 @@ pub struct Figures {
     pub held: u32,
     /// Accepted offers of the open episode for which no unit was left.
     pub oversold: u32,
-    /// The plans' optimistic values of the ended episodes.
-    pub hoped: f64,
+    /// Expected reward of the ended episodes, where it was known at their start.
+    pub expected: f64,
     /// Reward of the ended episodes.
     pub earned: f64,
 }
@@ -51,7 +51,7 @@ impl Live {
         let ended = episodes.len() - usize::from(self.book.open);
         let known = self.ended;
         for episode in &episodes[known.0.min(ended)..ended] {
-            self.ended.1 += episode.hoped;
+            self.ended.1 += episode.expected.unwrap_or(0.0);
             self.ended.2 += episode.reward;
         }
         self.ended.0 = ended;
@@ -73,7 +73,7 @@ impl Live {
             oversold: learner
                 .and_then(Learner::so_far)
                 .map_or(0, |day| day.oversold),
-            hoped: self.ended.1,
+            expected: self.ended.1,
             earned: self.ended.2,
         }
     }

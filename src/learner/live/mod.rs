@@ -106,7 +106,7 @@ pub struct Live {
     background: Option<planning::Background>,
     /// When the last plan was made, and how long that took.
     planned: Option<(u64, Duration)>,
-    /// The number of ended episodes, what their plans hoped for and what they earned.
+    /// The number of ended episodes, what was expected of them and what they earned.
     ended: (usize, f64, f64),
     /// Outcomes observed while it plans: the id and the number of the offer.
     pending_outcomes: Vec<(String, u64, bool)>,
@@ -199,13 +199,16 @@ impl Live {
         let learner = self.wait_for_planner();
         let number = learner.begin(budget)?;
         let u_hat = learner.policy().u_hat();
-        let hoped = u_hat.start(budget.min(u_hat.budget_max()));
+        let most = budget.min(u_hat.budget_max());
+        let optimistic = u_hat.start(most);
+        let expected = learner.expected(most);
         let begin = BeginRecord {
             episode: name.into(),
             number,
             budget,
             plan: self.book.plans,
-            hoped,
+            expected,
+            optimistic,
             pilot: self
                 .settings
                 .pilot

@@ -85,8 +85,12 @@ pub struct BeginRecord {
     pub budget: u32,
     /// The plan in force.
     pub plan: u64,
-    /// The plan's optimistic value of the episode.
-    pub hoped: f64,
+    /// What the episode is expected to earn; `None` before any contexts are known, and in journals of version 0.1.
+    #[serde(default)]
+    pub expected: Option<f64>,
+    /// The plan's own, optimistic value of the episode; `hoped` in version 0.1.
+    #[serde(alias = "hoped")]
+    pub optimistic: f64,
     /// The draw of a pilot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pilot: Option<PilotDay>,
@@ -125,6 +129,9 @@ pub struct DecideRecord {
     pub lower: f64,
     /// Upper bound of its acceptance.
     pub upper: f64,
+    /// The acceptance probability that the plan uses; version 0.1 did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<f64>,
     /// Value of its units in the rest of the episode.
     pub opportunity_cost: f64,
     /// The plan it was made with.

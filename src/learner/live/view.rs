@@ -74,7 +74,7 @@ impl Live {
             json!({
                 "name": episode.name,
                 "budget": episode.budget,
-                "hoped": episode.hoped,
+                "expected": episode.expected,
                 "ended": episode.ended > 0,
                 "reward": episode.reward,
                 "spent": episode.spent,

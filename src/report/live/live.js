@@ -41,7 +41,7 @@ function drawToday({ state, path, left, steps, episodes }) {
   const open = state.open;
   const tiles = open === null ? [["Episode", "none open"], ["Episodes", state.episodes], ["Outcomes learnt from", state.observations ?? "–"]]
     : [["Episode", open.episode], ["Units left", open.budget ?? "–"], ["of them held", open.held ?? "–"], ["Reward", number(open.reward)],
-      ["hoped for", number(episodes.at(-1).hoped)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted], ["Brought later", open.adjusted], ["Given back", open.cancelled], ["Sold without a unit", open.oversold]];
+      ["expected", number(episodes.at(-1).expected ?? NaN)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted], ["Brought later", open.adjusted], ["Given back", open.cancelled], ["Sold without a unit", open.oversold]];
   byId("tiles").replaceChildren(...tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
   if (path === null) {
     const why = open === null ? "The budget is shown once an episode has begun." : "The plan is being computed for this page.";
@@ -89,12 +89,12 @@ function drawQuote({ columns, steps }) {
 function drawDays({ episodes, first }) {
   const x = { name: "episode", low: first, high: Math.max(first + 1, first + episodes.length - 1), whole: true };
   const ended = episodes.map((e, i) => [first + i, e]).filter(([, e]) => e.ended);
-  const hoped = episodes.map((e, i) => [first + i, e.hoped]);
+  const expected = episodes.map((e, i) => [first + i, e.expected]);
   const mean = [];
   ended.reduce((sum, [at, e], i) => { mean.push([at, (sum + e.reward) / (i + 1)]); return sum + e.reward; }, 0);
-  lines("reward", "Reward by episode", x, { name: "reward", low: 0, high: most(episodes.flatMap((e) => [e.reward, e.hoped]), 1) },
+  lines("reward", "Reward by episode", x, { name: "reward", low: 0, high: most(episodes.flatMap((e) => [e.reward, e.expected]), 1) },
     [{ name: "earned", points: ended.map(([at, e]) => [at, e.reward]) }, { name: "mean so far", points: mean },
-      { name: "hoped for by the plan", points: hoped }]);
+      { name: "expected under the plan", points: expected }]);
   lines("width", "Width of the bounds by episode", x, { name: "mean width of bounds", low: 0, high: 1 },
     [{ name: "of the offers made", points: episodes.map((e, i) => [first + i, e.width]) }]);
   byId("table").replaceChildren(table("Last episodes", ["Episode", "Budget", "Spent", "Offers", "Outcomes", "Accepted", "Reward"],
