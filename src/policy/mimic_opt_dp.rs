@@ -26,7 +26,7 @@ pub struct MimicOptDp {
     pub(super) fitted_for: usize,
     /// Decisions without an offer at the last fit.
     pub(super) fitted_declined: usize,
-    pub(super) u_hat: ValueTable,
+    pub(super) u_hat: Arc<ValueTable>,
     /// The largest budget of the next plan.
     pub(super) ceiling: u32,
     decider: Decider,
@@ -44,7 +44,7 @@ impl MimicOptDp {
         Self {
             s_t: ContextSample::new(&task, oracle.facts().by_step),
             d_t: LabeledData::new(task.dimension()),
-            u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            u_hat: Arc::new(ValueTable::zeros(task.horizon(), task.budget_max())),
             ceiling: task.budget_max(),
             decider: Decider::new(task.actions()),
             episode: 1,
@@ -159,6 +159,11 @@ impl MimicOptDp {
     /// u_hat of the current plan.
     pub fn u_hat(&self) -> &ValueTable {
         &self.u_hat
+    }
+
+    /// The same, to keep beyond the next plan.
+    pub fn shared_u_hat(&self) -> Arc<ValueTable> {
+        Arc::clone(&self.u_hat)
     }
 
     /// d_t.
@@ -284,7 +289,7 @@ impl Policy for MimicOptDp {
     }
 
     fn install(&mut self, u_hat: ValueTable) {
-        self.u_hat = u_hat;
+        self.u_hat = Arc::new(u_hat);
     }
 
     fn played(&self) -> Option<Played> {

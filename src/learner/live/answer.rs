@@ -25,6 +25,9 @@ impl Answer for BeginRecord {
             "expected": self.expected,
             "optimistic": self.optimistic,
         });
+        if let Some(day) = self.pilot {
+            answer["pilot"] = if day.ours { "learner" } else { "baseline" }.into();
+        }
         if let Some(note) = &self.note {
             answer["note"] = note.as_str().into();
         }
