@@ -45,6 +45,7 @@ mod own;
 mod plug_in;
 mod posterior;
 mod posterior_columns;
+mod precision;
 mod projection;
 mod regression;
 mod sampled;

@@ -12,15 +12,15 @@
 //! distinguishes phi that differ in length only. Nearly all the time goes into the gradient steps: `steps` passes over the
 //! distinct inputs, forward and backward, at every fit.
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::rngs::ChaCha8Rng;
 
 use super::bulk::fill_unknown;
 use super::config::{Build, Parameters, Profile};
-use super::eights::{EIGHT, Eight, solve_lower};
+use super::eights::EIGHT;
 use super::fit_log::FitLog;
 use super::inputs::{DistinctInputs, block_of};
 use super::network::Network;
+use super::precision::Precision;
 use super::{Belief, Beside, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
 use crate::error::Invalid;
 use crate::task::{Context, Task};
@@ -102,78 +102,6 @@ impl Parameters for NeuralParameters {
 
     fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
         Ok(Box::new(Neural::new(request.task, *self, request.start)))
-    }
-}
-
-/// Z, full or as its diagonal.
-#[derive(Debug, Clone)]
-enum Precision {
-    Full {
-        factor: Cholesky<f64, Dyn>,
-        /// The rows of the factor, up to their diagonals.
-        rows: Vec<Vec<f64>>,
-    },
-    Diagonal(Vec<f64>),
-}
-
-impl Precision {
-    fn new(full: bool, weights: usize, lambda: f64) -> Self {
-        if !full {
-            return Self::Diagonal(vec![lambda; weights]);
-        }
-        let root = DMatrix::from_diagonal_element(weights, weights, lambda.sqrt());
-        Self::Full {
-            factor: Cholesky::pack_dirty(root),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Z += g g' / m for a column of gradients.
-    fn add(&mut self, gradients: &[Eight], lane: usize, m: f64) {
-        match self {
-            Self::Full { factor, .. } => {
-                let g = DVector::from_iterator(gradients.len(), gradients.iter().map(|g| g[lane]));
-                factor.rank_one_update(&g, 1.0 / m);
-            }
-            Self::Diagonal(z) => {
-                for (z, g) in z.iter_mut().zip(gradients) {
-                    *z += g[lane] * g[lane] / m;
-                }
-            }
-        }
-    }
-
-    /// To be called after additions.
-    fn update_rows(&mut self) {
-        if let Self::Full { factor, rows } = self {
-            let l = factor.l_dirty();
-            *rows = (0..l.nrows())
-                .map(|i| l.row(i).iter().take(i + 1).copied().collect())
-                .collect();
-        }
-    }
-
-    /// g' Z^-1 g of eight gradients.
-    fn norms_squared(&self, g: &mut [Eight]) -> Eight {
-        let mut sums = [0.0; EIGHT];
-        match self {
-            Self::Full { rows, .. } => {
-                solve_lower(rows, g);
-                for g in g {
-                    for lane in 0..EIGHT {
-                        sums[lane] += g[lane] * g[lane];
-                    }
-                }
-            }
-            Self::Diagonal(z) => {
-                for (g, z) in g.iter().zip(z) {
-                    for lane in 0..EIGHT {
-                        sums[lane] += g[lane] * g[lane] / z;
-                    }
-                }
-            }
-        }
-        sums
     }
 }
 
