@@ -24,6 +24,9 @@ impl Answer for BeginRecord {
             "plan": self.plan,
             "hoped": self.hoped,
         });
+        if let Some(day) = self.pilot {
+            answer["pilot"] = if day.ours { "learner" } else { "baseline" }.into();
+        }
         if let Some(note) = &self.note {
             answer["note"] = note.as_str().into();
         }

@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::pilot::PilotDay;
 use super::record::{BeginRecord, DecideRecord, EndRecord, ObserveRecord, RecordRecord};
 use crate::learner::Settled;
+
+/// Most events of a day that the page shows.
+const TOLD: usize = 50;
 
 /// The book of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +37,8 @@ pub struct Book {
     pub last_offer: Option<f64>,
     /// Offers of the open episode that hold units until a time: milliseconds since 1970, id.
     pub holds: BTreeSet<(u64, Box<str>)>,
+    /// For the page: what happened in the open episode besides offers, with its time in milliseconds since 1970.
+    pub told: Vec<(u64, String)>,
     /// For the page: units left before the last decision of each step of the open episode, as (step, units).
     pub left: Vec<(usize, u32)>,
 }
@@ -71,6 +77,8 @@ pub struct Decision {
 pub struct Episode {
     /// Its name.
     pub name: String,
+    /// The draw of a pilot.
+    pub pilot: Option<PilotDay>,
     /// Units at its start.
     pub budget: u32,
     /// The plan's optimistic value.
@@ -121,10 +129,12 @@ impl Book {
             name: record.episode.clone(),
             budget: record.budget,
             hoped: record.hoped,
+            pilot: record.pilot,
             begun: place,
             ..Episode::default()
         });
         self.left.clear();
+        self.told.clear();
         self.last_offer = None;
         self.open = true;
         self.due = false;
@@ -190,6 +200,14 @@ impl Book {
             episode.outcomes += 1;
             episode.accepted += u32::from(record.accepted);
         }
+    }
+
+    /// Keeps what happened, in words, for the page.
+    pub fn tell(&mut self, ms: u64, words: String) {
+        if self.told.len() == TOLD {
+            self.told.remove(0);
+        }
+        self.told.push((ms, words));
     }
 
     /// Whether an episode (numbered from 0) is the open one.

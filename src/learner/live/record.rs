@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::pilot::{Expected, PilotDay};
 use crate::policy::LastFit;
 use crate::task::Task;
 
@@ -86,6 +87,9 @@ pub struct BeginRecord {
     pub plan: u64,
     /// The plan's optimistic value of the episode.
     pub hoped: f64,
+    /// The draw of a pilot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot: Option<PilotDay>,
     /// A note for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -134,6 +138,9 @@ pub struct DecideRecord {
     /// How many the customer takes together.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub quantity: u32,
+    /// What the learner would have offered on a day of the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<f64>,
     /// Whether it is the fallback offer, because there was no plan.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fallback: bool,
@@ -207,6 +214,8 @@ pub struct CancelRecord {
     pub episode: String,
     /// Whether its outcome is taken out of the data.
     pub forget: bool,
+    /// Whether the reward stood in the books.
+    pub booked: bool,
     /// Units that return if the episode is open.
     pub units: u32,
     /// The reward that is taken back.
@@ -303,6 +312,9 @@ pub struct EndRecord {
     /// Acceptances that found no unit.
     #[serde(default)]
     pub oversold: u32,
+    /// On a day of a pilot: what each side would have earned from its arrivals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
     /// Observations of all episodes.
     pub observations: usize,
     /// Whether a new plan is due.
