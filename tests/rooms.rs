@@ -21,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "experiment",
         &["task", "dp", "oracle", "fluid", "policy", "world"],
     ),
-    ("results", &["dp", "experiment", "world"]),
+    ("results", &["task", "dp", "experiment", "world"]),
     (
         "history",
         &["task", "dp", "oracle", "policy", "learner", "results"],
@@ -47,7 +47,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "task", "dp", "oracle", "policy", "learner", "world", "history", "results", "config",
         ],
     ),
-    ("runs", &["dp", "experiment", "results", "report", "config"]),
+    (
+        "runs",
+        &["dp", "policy", "experiment", "results", "report", "config"],
+    ),
 ];
 
 /// Crates and the only places that may name them.

@@ -45,6 +45,22 @@ fn solve_gives_the_known_values_and_the_whole_table() {
     assert!(json["opt"]["8"].as_f64().unwrap() > json["opt"]["5"].as_f64().unwrap());
 }
 
+/// A number in 32 bits is not called exact.
+#[test]
+fn only_64_bits_are_exact() {
+    let folder = tempdir().unwrap();
+    let solve = ["solve", "--preset", "paper-auction", "--precision"];
+    let said = |more: &[&str]| cbwk_ok(folder.path(), &[&solve, more].concat());
+    assert!(said(&["f64"]).contains("exact optimum of the finite context law, H"));
+    let single = said(&["f32"]);
+    assert!(
+        !single.contains("exact") && single.contains("computed in 32 bits"),
+        "{single}"
+    );
+    let json: Value = serde_json::from_str(&said(&["f32", "--format", "json"])).unwrap();
+    assert_eq!(json["exact"], false);
+}
+
 /// 1,000 rows drawn from the paper's pricing law: the estimate covers the exact optimum within 4 of its standard errors
 /// (plus the optimism of a sample this small, about 0.003).
 #[test]

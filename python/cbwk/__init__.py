@@ -11,25 +11,33 @@ programming in compiled code; studies, plans and the live learner take and retur
 Actions are numbered from 1; action 0 means no offer. Steps and episodes are numbered from 1, rows of value tables from 0.
 """
 
+from ._backend import devices
 from ._learner import Day, Learner, Offer
 from ._native import __version__
 from ._own import Oracle, Policy
-from ._plans import optimistic_plan, solve
-from ._results import Results
+from ._plans import evaluate, optimistic_plan, solve, solve_many
+from ._results import Estimate, Results
 from ._study import Study, presets
+from ._sweep import Sweep, SweepResults
 from ._task import Task
 
 __all__ = [
     "Day",
+    "Estimate",
     "Learner",
     "Offer",
     "Oracle",
     "Policy",
     "Results",
     "Study",
+    "Sweep",
+    "SweepResults",
     "Task",
     "__version__",
+    "devices",
+    "evaluate",
     "optimistic_plan",
     "presets",
     "solve",
+    "solve_many",
 ]

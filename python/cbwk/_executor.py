@@ -15,7 +15,8 @@ from ._native import RunResults
 from ._progress import Progress, watched
 
 if TYPE_CHECKING:
-    from ._study import OwnEntry, Study
+    from ._backend import AskedBackend
+    from ._study import Study
 
 PATIENCE = 0.2
 """Seconds to wait for shards that were asked to stop."""
@@ -26,31 +27,29 @@ def run_shards(
     executor: Executor,
     folder: str | None,
     command: str,
-    options: dict[str, Any],
-    own: list[OwnEntry],
+    changes: dict[str, Any],
+    backend: AskedBackend,
+    threads: int | None,
     progress: Progress,
 ) -> RunResults:
     """Runs a study in up to four shards per worker; the bytes do not depend on their number.
 
     After Ctrl-C shards that can see this machine's temporary files stop early, and the finished ones are kept in the folder.
     """
-    from ._study import _own
-
     start = time.perf_counter()
     if folder is not None:
         _native.check_folder(folder)
-    replications = options["replications"] or study.replications
+    replications = int(changes.get("replications") or study.replications)
     count = max(1, min(replications, 4 * workers(executor)))
     # One thread per worker, unless the caller asks for more.
-    shared = dict(options, threads=options["threads"] or 1)
-    whole = {key: options[key] for key in ("replications", "seed", "chosen", "added")}
+    shared = {"backend": backend, "threads": threads or 1}
     tasks: list[Future[str]] = []
     place = tempfile.mkdtemp(prefix="cbwk-")
     unwanted = os.path.join(place, "unwanted")
     with watched(progress, study.name) as tell:
         try:
             for index in range(1, count + 1):
-                tasks.append(executor.submit(run_shard, study, index, count, dict(shared, unwanted=unwanted), own))
+                tasks.append(executor.submit(run_shard, study, changes, index, count, dict(shared, unwanted=unwanted)))
             for done, task in enumerate(as_completed(tasks), 1):
                 task.result()
                 if tell is not None:
@@ -65,29 +64,24 @@ def run_shards(
                 shutil.rmtree(place, ignore_errors=True)
             found = [task.result() for task in tasks if task.done() and not task.cancelled() and not task.exception()]
             if folder is not None and found:
-                made = [_own(*entry) for entry in own]
-                backend = options["backend"]
-                _native.keep_shards(study._source, found, out=folder, command=command, own=made, backend=backend, **whole)
+                _native.keep_shards(study._source, changes, found, out=folder, command=command, backend=backend)
             raise
     shutil.rmtree(place, ignore_errors=True)
     found_all = _native.merge_shards(
         study._source,
+        changes,
         [task.result() for task in tasks],
         command=command,
         seconds=time.perf_counter() - start,
-        own=[_own(*entry) for entry in own],
-        **whole,
     )
     if folder is not None:
         found_all.save(folder)
     return found_all
 
 
-def run_shard(study: Study, index: int, count: int, options: dict[str, Any], own: list[OwnEntry]) -> str:
+def run_shard(study: Study, changes: dict[str, Any], index: int, count: int, options: dict[str, Any]) -> str:
     """Runs a shard in this process."""
-    from ._study import _own
-
-    return _native.run_shard(study._source, index, count, own=[_own(*entry) for entry in own], **options)
+    return _native.run_shard(study._source, changes, index, count, **options)
 
 
 def workers(executor: Executor) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._native import LiveLearner
 from ._own import Oracle
-from ._plans import Backend
+from ._backend import Backend, Precision, asked_backend
 from ._task import Task, whole
 
 
@@ -61,6 +61,8 @@ class Learner:
         Bounds hold with probability 1 - delta.
     seed, episodes:
         Seed of posterior draws; number of episodes, which the radii of some of the paper's oracles depend on.
+    backend, precision, adapter:
+        Where plans are computed: see :func:`cbwk.solve`.
 
     Examples
     --------
@@ -89,6 +91,8 @@ class Learner:
         seed: int = 1,
         episodes: int = 1000,
         backend: Backend = "auto",
+        precision: Precision | None = None,
+        adapter: str | None = None,
     ) -> None:
         if not isinstance(task, Task):
             raise ValueError(f"task: found {task!r:.60}; accepted: a cbwk.Task")
@@ -102,7 +106,7 @@ class Learner:
             "delta": float(delta),
             "seed": whole("seed", seed, 0, 2**64 - 1),
             "episodes": whole("episodes", episodes, 1, 10**8),
-            "backend": backend,
+            "backend": asked_backend(backend, precision, adapter),
         }
         self._start(None)
 

@@ -7,24 +7,31 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Asked = tuple[str, str | None, str | None]
+Changes = dict[str, Any]
+
 __all__ = [
     "LiveLearner",
-    "OwnPolicy",
     "RunResults",
     "Simulation",
     "StudySource",
     "TaskHandle",
     "__version__",
+    "adapters",
+    "calibrate",
     "check_folder",
+    "expected_rewards",
     "keep_shards",
     "merge_shards",
     "run_shard",
     "run_study",
     "value_table",
+    "value_tables",
 ]
 
 __version__: str
 
+def adapters() -> list[dict[str, Any]]: ...
 def value_table(
     rewards: ArrayLike,
     costs: ArrayLike,
@@ -37,61 +44,64 @@ def value_table(
     no_arrival: ArrayLike,
     cap: bool,
     reward_max: float | None,
-    backend: str,
+    backend: Asked,
 ) -> NDArray[np.float64]: ...
+def value_tables(
+    rewards: ArrayLike,
+    costs: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    horizon: int,
+    budget: int,
+    weights: ArrayLike | None,
+    no_arrival: ArrayLike,
+    policy: bool,
+    backend: Asked,
+) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]: ...
+def expected_rewards(
+    policy: ArrayLike,
+    rewards: ArrayLike,
+    costs: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    weights: ArrayLike | None,
+    no_arrival: ArrayLike,
+) -> NDArray[np.float64]: ...
+def calibrate(
+    study: StudySource, changes: Changes, *, observations: int | None, repetitions: int, threads: int | None
+) -> dict[str, list[Any]]: ...
 def run_study(
     study: StudySource,
+    changes: Changes,
     *,
     command: str,
     out: str | os.PathLike[str] | None,
-    replications: int | None,
-    seed: int | None,
-    chosen: list[str],
-    added: list[dict[str, Any]],
-    own: list[OwnPolicy],
-    backend: str,
+    backend: Asked,
     threads: int | None,
     progress: Callable[[int, int], Any] | None,
 ) -> RunResults: ...
 def run_shard(
     study: StudySource,
+    changes: Changes,
     index: int,
     count: int,
     *,
-    replications: int | None,
-    seed: int | None,
-    chosen: list[str],
-    added: list[dict[str, Any]],
-    own: list[OwnPolicy],
-    backend: str,
+    backend: Asked,
     threads: int | None,
     unwanted: str,
 ) -> str: ...
 def check_folder(out: str) -> None: ...
 def keep_shards(
     study: StudySource,
+    changes: Changes,
     parts: list[str],
     *,
     out: str,
     command: str,
-    replications: int | None,
-    seed: int | None,
-    chosen: list[str],
-    added: list[dict[str, Any]],
-    own: list[OwnPolicy],
-    backend: str,
+    backend: Asked,
 ) -> None: ...
 def merge_shards(
-    study: StudySource,
-    parts: list[str],
-    *,
-    command: str,
-    seconds: float,
-    replications: int | None,
-    seed: int | None,
-    chosen: list[str],
-    added: list[dict[str, Any]],
-    own: list[OwnPolicy],
+    study: StudySource, changes: Changes, parts: list[str], *, command: str, seconds: float
 ) -> RunResults: ...
 @final
 class LiveLearner:
@@ -105,7 +115,7 @@ class LiveLearner:
         delta: float,
         seed: int,
         episodes: int,
-        backend: str,
+        backend: Asked,
         state: str | None,
     ) -> LiveLearner: ...
     def begin(self, budget: int) -> int: ...
@@ -131,13 +141,6 @@ class LiveLearner:
     def state(self) -> str: ...
 
 @final
-class OwnPolicy:
-    @staticmethod
-    def policy(name: str, make: Callable[..., Any], by_step: bool) -> OwnPolicy: ...
-    @staticmethod
-    def learner(name: str, make: Callable[..., Any], settings: dict[str, Any]) -> OwnPolicy: ...
-
-@final
 class RunResults:
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> RunResults: ...
@@ -156,7 +159,7 @@ class Simulation:
     def __new__(cls, study: StudySource, seed: int | None, replication: int) -> Simulation: ...
     @property
     def task(self) -> TaskHandle: ...
-    def begin(self, budget: int) -> None: ...
+    def begin(self, budget: int | None = None) -> None: ...
     def view(self) -> tuple[NDArray[np.float64] | None, int, int, NDArray[np.bool_]]: ...
     def step(self, action: int) -> tuple[float, bool, bool]: ...
 
@@ -169,10 +172,13 @@ class StudySource:
     @staticmethod
     def file(path: str | os.PathLike[str]) -> StudySource: ...
     @staticmethod
-    def table(dict: dict[str, Any]) -> StudySource: ...
+    def table(dict: dict[str, Any], objects: list[Any]) -> StudySource: ...
     @staticmethod
-    def of_state(label: str | os.PathLike[str], text: str, stated: bool) -> StudySource: ...
-    def state(self) -> tuple[Any, str, bool]: ...
+    def of_state(state: Any, objects: list[Any]) -> StudySource: ...
+    def state(self) -> tuple[Any, str, bool, str | None, int | None]: ...
+    def swept(self, sweep: dict[str, Any] | None) -> StudySource: ...
+    def points(self, changes: Changes) -> tuple[str, list[str], list[list[str]], list[str]]: ...
+    def at(self, point: int) -> StudySource: ...
     def resolved(self) -> str: ...
     def facts(self) -> dict[str, Any]: ...
 

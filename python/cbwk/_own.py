@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._task import Task
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -14,11 +19,13 @@ Ints = NDArray[np.int64]
 class Oracle:
     """Base class for your own confidence bounds, in a study or a :class:`cbwk.Learner`.
 
-    In a study, the class replaces the oracle's table: ``{"kind": "tight-opt-dp", "name": "mine", "oracle": Mine}``. Every
-    replication has its own object, made with the task.
+    In a study it replaces the oracle's table, in any policy that takes an oracle: ``{"kind": "tight-opt-dp", "name": "mine",
+    "oracle": Mine}``. It may be a class or a function that makes one from the task, such as ``functools.partial(Mine,
+    prior=2)``, or an object, such as ``Mine(prior=2)``: every replication has its own, with its ``task``.
 
-    Cost: per replication and episode one call of :meth:`fit`, one of :meth:`bounds` per 512 contexts of the plan that are
-    new since the fit, and one for the new contexts of the next episode; never one per step.
+    Cost for the learners: per replication and episode one call of :meth:`fit`, one of :meth:`bounds` per 512 contexts of the
+    plan that are new since the fit, and one for the new contexts of the next episode; never one per step. Policies that
+    learn within an episode (``myopic``, ``square-cbwk``) call both at every arrival.
 
     Examples
     --------
@@ -50,8 +57,19 @@ class Oracle:
     wide_at_first: bool = False
     """Whether bounds of an action are wide until it was tried often; used by ``optimism = "auto"``."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    task: Task
+    """The known part of the study; set before the first call."""
+
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        made = super().__new__(cls)
+        made._arguments = (args, kwargs)
+        return made
+
+    def __init__(self, task: Task | None = None) -> None:
+        if task is not None:
+            self.task = task
 
     def fit(self, contexts: Floats, steps: Ints, actions: Ints, accepted: NDArray[np.bool_], delta: float) -> None:
         """Learns from all observations so far: contexts (n, features), steps and actions from 1, and outcomes."""
@@ -63,11 +81,16 @@ class Oracle:
 
 
 class Policy:
-    """Base class for your own policy in a study; pass the class in ``policies``.
+    """Base class for your own policy in a study; pass it in ``policies``.
 
-    One object plays all replications of a wave (as many as fit into memory, often all). Override :meth:`decide` for a rule
-    that is fixed during an episode: one call per wave and episode. Override :meth:`choose` for one that changes within an
-    episode: one call per arrival, which costs a few microseconds each. An infeasible action counts as 0.
+    It may be a class or a function that makes one from ``(task, seeds)``, such as ``functools.partial(Mine, rate=0.5)``, or an
+    object, such as ``Mine(rate=0.5)``, which is copied and then has ``task`` and ``seeds``. One object plays all
+    replications of a wave (as many as fit into memory, often all).
+
+    Override :meth:`decide` for a rule that is fixed during an episode: one call per wave and episode. Override :meth:`choose`
+    for one that changes within an episode: one call per arrival, which costs a few microseconds each; :meth:`observe` tells
+    each outcome at once. Replications run on several threads: use what belongs to ``replication`` alone, and no common random
+    generator. An infeasible action counts as 0.
 
     Examples
     --------
@@ -92,10 +115,26 @@ class Policy:
     name: str | None = None
     """Name in results; the name of the class by default."""
 
-    def __init__(self, task: Task, seeds: NDArray[np.uint64]) -> None:
-        self.task = task
-        self.seeds = seeds
-        """One for each replication of the wave, for randomness that does not depend on the sizes of waves."""
+    task: Task
+    """The known part of the study; set before the first call."""
+
+    seeds: NDArray[np.uint64]
+    """One for each replication of the wave, for randomness that does not depend on the sizes of waves."""
+
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        made = super().__new__(cls)
+        made._arguments = (args, kwargs)
+        return made
+
+    def __init__(self, task: Task | None = None, seeds: NDArray[np.uint64] | None = None) -> None:
+        if task is not None and seeds is not None:
+            self.task, self.seeds = task, seeds
+
+    def start_episode(self, replications: Ints, episode: int, budget: int) -> None:
+        """Called before the first decision of an episode, which starts with ``budget`` units. ``replications`` are the
+        numbers of the wave's replications, from 0, by which :meth:`choose` and :meth:`observe` name them."""
 
     def decide(self, episode: int, budget: int, contexts: Floats, steps: Ints, replications: Ints) -> ArrayLike:
         """The action for every context and every number of units left, shape (n, budget + 1).
@@ -108,6 +147,9 @@ class Policy:
     def choose(self, replication: int, step: int, context: Floats, budget: int) -> int:
         """The action for one arrival with ``budget`` units left."""
         raise NotImplementedError(f"{type(self).__name__}.choose")
+
+    def observe(self, replication: int, step: int, context: Floats, action: int, accepted: bool) -> None:
+        """Receives the outcome of an arrival, before the next one; action 0 is no offer."""
 
     def learn(
         self,

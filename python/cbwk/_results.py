@@ -17,6 +17,7 @@ from ._plans import decode
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
     import polars
+    from matplotlib.axes import Axes
 
 Columns = dict[str, NDArray[Any]]
 
@@ -75,9 +76,64 @@ class Results:
         """Names of the policies, in the order of the study."""
         return [policy["name"] for policy in self.run["policies"]]
 
-    def final_regret(self) -> dict[str, float]:
-        """Mean cumulative regret after the last episode, by policy."""
-        return {policy["name"]: policy["final_regret"] for policy in self.run["policies"]}
+    def final_regret(self) -> dict[str, Estimate]:
+        """Mean cumulative regret after the last episode, by policy, each with its ``standard_error`` over replications.
+
+        >>> import cbwk
+        >>> regret = cbwk.Study.preset("paper-auction").run(replications=4, policies=["myopic"]).final_regret()["myopic"]
+        >>> bool(regret > 0 and regret.standard_error > 0)
+        True
+        """
+        return {policy["name"]: Estimate.of(policy["final_regret"], policy["standard_error"]) for policy in self.run["policies"]}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know before trusting the results, policy by policy."""
+        return [f"{policy['name']}: {text}" for policy in self.run["policies"] for text in policy.get("warnings", [])]
+
+    def compare(self, reference: str | None = None) -> Columns:
+        """Final regret of each policy minus that of ``reference``, paired: both had the same contexts and random draws.
+
+        Columns ``policy``, ``difference``, ``standard_error``, ``lower`` and ``upper`` (3 standard errors). The reference
+        is by default that of the study.
+
+        >>> import cbwk
+        >>> results = cbwk.Study.preset("paper-auction").run(replications=4, policies=["myopic", "clairvoyant"])
+        >>> found = results.compare("clairvoyant")
+        >>> bool(found["difference"][0] > 0)
+        True
+        """
+        finals = {policy["name"]: np.array(policy["final_regrets"]) for policy in self.run["policies"]}
+        name = reference or self.run.get("reference") or self.policies[0]
+        if name not in finals:
+            raise ValueError(f"reference: found {name!r:.60}; accepted: {', '.join(finals)}")
+        others = [policy for policy in finals if policy != name]
+        count = self.run["replications"]
+        pairs = [finals[policy] - finals[name] for policy in others]
+        means = np.array([pair.mean() for pair in pairs])
+        errors = np.array([pair.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan for pair in pairs])
+        return {
+            "policy": np.array(others, dtype=np.str_),
+            "difference": means,
+            "standard_error": errors,
+            "lower": means - 3 * errors,
+            "upper": means + 3 * errors,
+        }
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Curves of cumulative regret with bands of 3 standard errors, by matplotlib (``pip install cbwk[plots]``)."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots(figsize=(7, 4.5), layout="constrained")[1] if axes is None else axes
+        summary = self.summary
+        for policy in self.policies:
+            own = summary["policy"] == policy
+            (line,) = axes.plot(summary["episode"][own], summary["mean"][own], label=policy)
+            band = (summary["lower"][own], summary["upper"][own])
+            axes.fill_between(summary["episode"][own], *band, color=line.get_color(), alpha=0.2, linewidth=0)
+        axes.set(xlabel="episode", ylabel="cumulative regret", title=f"{self.name}, ± 3 s.e.")
+        axes.legend(frameon=False)
+        return axes
 
     def to_pandas(self, table: str = "episodes") -> pandas.DataFrame:
         """``"episodes"`` or ``"summary"`` as a pandas frame."""
@@ -105,21 +161,53 @@ class Results:
 
     def __repr__(self) -> str:
         run = self.run
-        return f"Results({self.name!r}, replications={run['replications']}, policies={self.policies})"
+        return f"Results({self.name!r}, replications={run['replications']}, policies={self.policies}, {_computed(run)})"
 
     def _repr_html_(self) -> str:
         run = self.run
-        about = f"{run['replications']} replications of {run['episodes']} episodes, {run['horizon']} steps"
+        about = f"{run['replications']} replications of {run['episodes']} episodes, {run['horizon']} steps, {_computed(run)}"
         heads = ["policy", "regret", "± 3 s.e.", "reward per episode", "share of opt", "slope", "seconds"]
         rows = "".join(_row(_cells(policy)) for policy in run["policies"])
+        notes = "".join(f"<p style='margin:0 0 4px'><b>warning:</b> {html.escape(text)}</p>" for text in self.warnings)
         # The picture has a light background, also on dark pages.
         return (
-            f"<div><p style='margin:0 0 8px'><b>{html.escape(self.name)}</b>: {about}</p>"
+            f"<div><p style='margin:0 0 8px'><b>{html.escape(self.name)}</b>: {html.escape(about)}</p>"
             "<table style='border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0 0 12px'>"
-            f"<thead style='border-bottom:1px solid #888'>{_row(heads, 'th')}</thead><tbody>{rows}</tbody></table>"
+            f"<thead style='border-bottom:1px solid #888'>{_row(heads, 'th')}</thead><tbody>{rows}</tbody></table>{notes}"
             "<div style='display:inline-block;max-width:100%;overflow-x:auto;background:#fff;border-radius:6px'>"
             f"{self.to_svg()}</div></div>"
         )
+
+
+class Estimate(float):
+    """A mean with its standard error; NaN where it cannot be known. Printed with 3 standard errors.
+
+    >>> import cbwk
+    >>> found = cbwk.Estimate.of(12.5, 0.25)
+    >>> found, found > 12, found.standard_error
+    (12.5 ± 0.75, True, 0.25)
+    """
+
+    standard_error: float
+
+    @classmethod
+    def of(cls, mean: float | None, standard_error: float | None) -> Estimate:
+        """From numbers that may be missing."""
+        made = cls(np.nan if mean is None else mean)
+        made.standard_error = float(np.nan if standard_error is None else standard_error)
+        return made
+
+    def __repr__(self) -> str:
+        return f"{float(self):.6g} ± {3 * self.standard_error:.2g}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Estimate.of, (float(self), self.standard_error))
+
+
+def _computed(run: dict[str, Any]) -> str:
+    """How the numbers were computed."""
+    on = f" on {run['adapter']}" if run.get("adapter") else ""
+    return f"{run['backend']} {run['precision']}{on}"
 
 
 def _cells(policy: dict[str, Any]) -> list[str]:

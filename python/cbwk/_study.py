@@ -6,18 +6,27 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import _native
-from ._native import OwnPolicy, StudySource
-from ._own import Oracle, Policy
-from ._plans import Backend
+from ._backend import AskedBackend, Backend, Precision, asked_backend
+from ._entry import Entry, stated
+from ._entry import policies as described
+from ._native import StudySource
+from ._own import Policy
 from ._progress import Progress, watched
 from ._results import Results
 from ._task import Task, whole
 
-PolicyChoice = Union[str, Mapping[str, Any], type[Policy]]
-"""A kind or name, a table as in a study file (its oracle may be your own class), or your own policy class."""
+if TYPE_CHECKING:
+    from ._sweep import Sweep
+
+PolicyChoice = Union[str, Mapping[str, Any], Policy, Callable[..., Policy]]
+"""A kind or name; a table as in a study file, whose oracle may be your own; or your own policy: a class, an object, or a
+function that makes one."""
 
 
 def presets() -> dict[str, str]:
@@ -41,15 +50,17 @@ class Study:
     """
 
     _source: StudySource
+    _objects: list[Entry]
     _facts: dict[str, Any]
 
     def __init__(self) -> None:
         raise TypeError("use Study.preset(name), Study.from_file(path) or Study.from_dict(table)")
 
     @classmethod
-    def _of(cls, source: StudySource) -> Study:
+    def _of(cls, source: StudySource, objects: Iterable[Entry] = ()) -> Study:
         study = cls.__new__(cls)
         study._source = source
+        study._objects = list(objects)
         study._facts = source.facts()
         return study
 
@@ -60,7 +71,8 @@ class Study:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Study:
-        """A study file of ``cbwk-gpu simulate``."""
+        """A study file of ``cbwk-gpu simulate``, or the ``study.toml`` of a results folder. Own code that it names is imported
+        when the study runs: run files of people you trust."""
         return cls._of(StudySource.file(path))
 
     @classmethod
@@ -78,10 +90,16 @@ class Study:
         ... })
         >>> study.policies
         ['tight-opt-dp', 'clairvoyant']
+
+        A world of your own: ``conversion`` may be a function of (contexts, steps, action values) that returns the
+        probabilities, shape (contexts, actions); ``{"kind": "own", "code": function, "by_step": True}`` if they depend on the
+        step. Contexts ``{"kind": "own", "code": function, "low": [...], "high": [...]}`` are drawn by a function of (a NumPy
+        generator seeded by the study, steps), shape (steps, features), within the corners. The optimum is exact if the law
+        is one of the file's finite ones, else estimated from ``study.optimum_rows`` rows.
         """
-        if not isinstance(table, Mapping):
-            raise ValueError(f"study: found {table!r:.60}; accepted: a dictionary")
-        return cls._of(StudySource.table(dict(table)))
+        objects: list[Entry] = []
+        source = StudySource.table(stated(table, objects), objects)
+        return cls._of(source, objects)
 
     @property
     def name(self) -> str:
@@ -133,8 +151,15 @@ class Study:
         out: str | os.PathLike[str] | None = None,
         replications: int | None = None,
         seed: int | None = None,
+        episodes: int | None = None,
+        horizon: int | None = None,
+        budget: int | None = None,
+        delta: float | None = None,
+        reference: str | None = None,
         policies: Iterable[PolicyChoice] | None = None,
         backend: Backend = "auto",
+        precision: Precision | None = None,
+        adapter: str | None = None,
         threads: int | None = None,
         progress: Progress = None,
         executor: Executor | None = None,
@@ -145,14 +170,18 @@ class Study:
         ----------
         out:
             A folder for the files of ``cbwk-gpu simulate --out``; finished replications are kept after Ctrl-C.
-        replications, seed:
-            Replace those of the study.
+        replications, seed, episodes, horizon, budget, delta:
+            Replace those of the study; ``budget`` is a constant one.
+        reference:
+            The policy that others are compared with.
         policies:
-            Names or kinds select policies of the study, or add them with their defaults; dictionaries add policies as in a
-            study file, and their ``"oracle"`` may be a subclass of :class:`cbwk.Oracle`; subclasses of
-            :class:`cbwk.Policy` come last.
-        backend, threads:
-            The backend, and the number of threads (one per core by default).
+            Exactly the policies to run, in this order: names or kinds of the study's policies, or of others with their
+            defaults; dictionaries as in a study file, whose ``"oracle"`` may be your own :class:`cbwk.Oracle`; your own
+            :class:`cbwk.Policy`, as a class, an object or a function that makes one. ``[*study.policies, Mine]`` adds one.
+        backend, precision, adapter:
+            Where plans are computed: see :func:`cbwk.solve`. ``results.run`` and the printed table say what was used.
+        threads:
+            Number of threads; one per core by default.
         progress:
             A function of (episodes done, all episodes); ``True`` for a tqdm bar; ``False`` for none. By default a bar
             if tqdm is installed and the output is a terminal or a notebook.
@@ -161,91 +190,105 @@ class Study:
             ``dask.distributed.Client(...).get_executor()``: replications are divided into shards that run there, and the
             result has the same bytes. Data files of the study must be readable there under the same paths.
         """
-        chosen, added, own = _sorted(policies)
-        options: dict[str, Any] = {
-            "replications": None if replications is None else whole("replications", replications, 1, 10**8),
-            "seed": None if seed is None else whole("seed", seed, 0, 2**63 - 1),
-            "chosen": chosen,
-            "added": added,
-            "backend": _text("backend", backend),
-            "threads": None if threads is None else whole("threads", threads, 1, 65535),
+        objects = list(self._objects)
+        changes = {
+            "replications": replications,
+            "seed": seed,
+            "episodes": episodes,
+            "horizon": horizon,
+            "budget": budget,
+            "delta": delta,
+            "reference": reference,
+            "policies": None if policies is None else described(policies, objects),
         }
+        changes = {key: value for key, value in changes.items() if value is not None}
+        asked = asked_backend(backend, precision, adapter)
+        if threads is not None:
+            threads = whole("threads", threads, 1, 65535)
         folder = None if out is None else os.fspath(out)
-        command = _command(self.name, options, [name for name, *_ in own])
+        command = _command(self.name, {**changes, "threads": threads}, asked)
+        changes["objects"] = objects
         if executor is not None:
             from ._executor import run_shards
 
-            found = run_shards(self, executor, folder, command, options, own, progress)
+            found = run_shards(self, executor, folder, command, changes, asked, threads, progress)
         else:
             with watched(progress, self.name) as tell:
                 found = _native.run_study(
-                    self._source,
-                    command=command,
-                    out=folder,
-                    own=[_own(*entry) for entry in own],
-                    progress=tell,
-                    **options,
+                    self._source, changes, command=command, out=folder, backend=asked, threads=threads, progress=tell
                 )
         for note in found.notes():
             warnings.warn(note, stacklevel=2)
         return Results(found)
 
+    def sweep(self, values: Mapping[str, Iterable[Any]] | None = None) -> Sweep:
+        """The study with every combination of some values: paths into the study file, each with a list.
+
+        ``"zip": [["budget.value", "study.horizon"]]`` varies keys together, as in a study file; without ``values`` the sweep
+        is that of the file.
+
+        >>> import cbwk
+        >>> study = cbwk.Study.preset("paper-auction")
+        >>> swept = study.sweep({"budget.value": [3, 5]}).run(replications=2, policies=["myopic", "clairvoyant"])
+        >>> [point["budget.value"] for point in swept.points]
+        ['3', '5']
+        >>> swept[1].name
+        'paper-auction'
+        """
+        from ._sweep import Sweep
+
+        table = None if values is None else {key: value if key == "zip" else list(value) for key, value in values.items()}
+        return Sweep(Study._of(self._source.swept(table), self._objects))
+
+    def calibrate(
+        self,
+        *,
+        observations: int | None = None,
+        repetitions: int = 100,
+        delta: float | None = None,
+        seed: int | None = None,
+        policies: Iterable[PolicyChoice] | None = None,
+        threads: int | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """How often the bounds of the policies' oracles hold as data with random actions grow: the columns of
+        ``cbwk-gpu calibrate``. Your own oracles are among them.
+
+        >>> import cbwk
+        >>> study = cbwk.Study.preset("paper-auction")
+        >>> found = study.calibrate(observations=100, repetitions=20, policies=["tight-opt-dp"])
+        >>> bool((found["all_covered"] >= 0.9).all())
+        True
+        """
+        objects = list(self._objects)
+        changes: dict[str, Any] = {"delta": delta, "seed": seed}
+        changes["policies"] = None if policies is None else described(policies, objects)
+        changes["objects"] = objects
+        found = _native.calibrate(
+            self._source,
+            changes,
+            observations=None if observations is None else whole("observations", observations, 1, 10**8),
+            repetitions=whole("repetitions", repetitions, 1, 10**8),
+            threads=None if threads is None else whole("threads", threads, 1, 65535),
+        )
+        return {name: np.asarray(column) for name, column in found.items()}
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_of_state, self._source.state())
+        return (_of_state, (self._source.state(), self._objects))
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, episodes={self.episodes}, horizon={self.horizon}, policies={self.policies})"
 
 
-OwnEntry = tuple[str, Callable[..., Any], "dict[str, Any] | None"]
-"""Name, class, and the learner's settings if the class is an oracle."""
-
-
-def _sorted(policies: Iterable[PolicyChoice] | None) -> tuple[list[str], list[dict[str, Any]], list[OwnEntry]]:
-    """Splits policies into names, tables and classes."""
-    chosen: list[str] = []
-    added: list[dict[str, Any]] = []
-    own: list[OwnEntry] = []
-    if isinstance(policies, (str, Mapping)):
-        raise ValueError(f"policies: found {policies!r:.60}; accepted: a list")
-    for policy in policies or []:
-        if isinstance(policy, str):
-            chosen.append(policy)
-        elif isinstance(policy, type) and issubclass(policy, Policy):
-            own.append((policy.name or policy.__name__, policy, None))
-        elif isinstance(policy, Mapping):
-            table = dict(policy)
-            oracle = table.get("oracle")
-            if isinstance(oracle, type) and issubclass(oracle, Oracle):
-                del table["oracle"]
-                name = table.pop("name", None) or oracle.__name__
-                own.append((_text("policies.name", name), oracle, table))
-            else:
-                added.append(table)
-        else:
-            raise ValueError(
-                f"policies: found {policy!r:.60}; accepted: names, tables, and subclasses of cbwk.Policy"
-            )
-    return chosen, added, own
-
-
-def _own(name: str, made: Callable[..., Any], settings: dict[str, Any] | None) -> OwnPolicy:
-    """A policy class for the engine."""
-    if settings is None:
-        by_step = made.choose is not Policy.choose  # type: ignore[attr-defined]
-        return OwnPolicy.policy(name, lambda handle, seeds: made(Task.of_handle(handle), seeds), by_step)
-    return OwnPolicy.learner(name, lambda handle: made(Task.of_handle(handle)), settings)
-
-
-def _command(name: str, options: dict[str, Any], own: list[str]) -> str:
+def _command(name: str, changes: dict[str, Any], asked: AskedBackend) -> str:
     """The command recorded in run.json."""
-    asked = {key: options[key] for key in ("replications", "seed", "threads") if options[key] is not None}
-    named = options["chosen"] + [str(table.get("name", table.get("kind"))) for table in options["added"]] + own
-    if named:
-        asked["policies"] = named
-    if options["backend"] != "auto":
-        asked["backend"] = options["backend"]
-    arguments = ", ".join(f"{key}={value!r}" for key, value in asked.items())
+    words = dict(zip(("backend", "precision", "adapter"), asked))
+    if words["backend"] == "auto":
+        del words["backend"]
+    given = {key: value for key, value in {**changes, **words}.items() if value is not None}
+    if "policies" in given:
+        named = given["policies"]
+        given["policies"] = [p if isinstance(p, str) else str(p.get("name", p.get("kind"))) for p in named]
+    arguments = ", ".join(f"{key}={value!r}" for key, value in given.items())
     return f"cbwk.Study({name!r}).run({arguments})"
 
 
@@ -255,5 +298,5 @@ def _text(name: str, value: object) -> str:
     return value
 
 
-def _of_state(label: str, text: str, stated: bool) -> Study:
-    return Study._of(StudySource.of_state(label, text, stated))
+def _of_state(state: Any, objects: list[Entry]) -> Study:
+    return Study._of(StudySource.of_state(state, objects), objects)

@@ -37,7 +37,8 @@ class Environment(gymnasium.Env[Observation, np.int64]):
     step.
 
     ``reset(seed=s)`` starts the contexts and random draws of the study's first replication with seed ``s``; further resets
-    continue with its next episodes. ``reset(options={"budget": b})`` starts with ``b`` units, else with the largest budget.
+    continue with its next episodes, whose budgets are those of the study's law. ``reset(options={"budget": b})`` starts with
+    ``b`` units. :meth:`action_masks` is what maskable agents of stable-baselines3 (sb3-contrib) call.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -60,9 +61,13 @@ class Environment(gymnasium.Env[Observation, np.int64]):
         super().reset(seed=seed)
         if seed is not None:
             self._simulation = Simulation(self.study._source, seed, self._replication)
-        budget = (options or {}).get("budget", self.task.budget)
-        self._simulation.begin(whole("budget", budget, 0, self.task.budget))
+        budget = (options or {}).get("budget")
+        self._simulation.begin(None if budget is None else whole("budget", budget, 0, self.task.budget))
         return self._observation()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions are feasible now."""
+        return self._simulation.view()[3]
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Plays an action."""

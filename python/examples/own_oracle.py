@@ -29,4 +29,6 @@ results = cbwk.Study.preset("paper-auction").run(
     replications=2 if small else 20, policies=["mimic-opt-dp", "tight-opt-dp", wilson]
 )
 for policy, regret in results.final_regret().items():
-    print(f"{policy:<14} regret {regret:.1f}")
+    print(f"{policy:<14} regret {regret!r}")
+for warning in results.warnings:
+    print("warning:", warning)

@@ -1,13 +1,13 @@
 //! The arrays of a problem, checked and laid out for the solver. Large arrays are divided among the threads of the pool, with
 //! the interpreter released; Ctrl-C is checked between two passes.
 
-use cbwk_gpu::dp::{ArrayList, Coefficients};
+use cbwk_gpu::dp::{ArrayList, Coefficients, ContextSample, SampleArrays};
 use cbwk_gpu::task::{COST_LIMIT, NUMBER_LIMIT};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::arrays::{Numbers, shape_text};
-use crate::errors::refused;
+use crate::errors::{refused, wrong};
 use crate::pool::pool;
 
 /// Numbers per piece of work; arrays up to this size are not divided.
@@ -75,17 +75,11 @@ impl<'py> Inputs<'py> {
     }
 
     pub fn check(&self, py: Python) -> PyResult<()> {
-        let share = |x: f64| (0.0..=1.0).contains(&x);
-        let chance = "a probability from 0 to 1";
-        let sized = |x: f64| x.abs() <= NUMBER_LIMIT;
-        check(py, &self.rewards, "a number of a size up to 1e15", sized)?;
-        let limit = f64::from(COST_LIMIT);
-        let accepted = format!("a whole number from 1 to {COST_LIMIT}");
-        let cost = |x: f64| (1.0..=limit).contains(&x) & (f64::from(x as u32) == x);
-        check(py, &self.costs, &accepted, cost)?;
-        check(py, &self.ucb, chance, share)?;
+        check_rewards(py, &self.rewards)?;
+        check_costs(py, &self.costs)?;
+        check_probabilities(py, &self.ucb)?;
         let Some(lcb) = &self.lcb else { return Ok(()) };
-        check(py, lcb, chance, share)
+        check_probabilities(py, lcb)
     }
 
     /// ucb r and lcb of every (entry, action), and the rewards.
@@ -120,7 +114,7 @@ impl<'py> Inputs<'py> {
             };
             let ordered = match pairs <= BLOCK {
                 true => fill(0, gain, lower, copies),
-                false => in_pool(py, || {
+                false => in_pool(py, pairs, || {
                     let blocks = gain.par_chunks_mut(BLOCK).zip(lower.par_chunks_mut(BLOCK));
                     let blocks = blocks.zip(copies.par_chunks_mut(BLOCK)).enumerate();
                     let fill = |(i, ((gain, lower), copies)): (usize, ((_, _), _))| {
@@ -140,37 +134,76 @@ impl<'py> Inputs<'py> {
         }
         Ok((coefficients, all_rewards))
     }
+}
 
-    /// The index of the cost of every (entry, action), and the distinct costs in rising order.
-    pub fn cost_rows(&self, py: Python, shape: Shape) -> PyResult<(Vec<u32>, Vec<u32>)> {
-        let pairs = shape.contexts * shape.actions;
-        let costs = self.costs.values()?;
-        let most = costs.iter().fold(0, |most, cost| most.max(*cost as u32));
-        // First 1 for each cost that occurs, then its index.
-        let mut row_of = vec![0; most as usize + 1];
-        costs.iter().for_each(|cost| row_of[*cost as usize] = 1);
-        let mut distinct = Vec::new();
-        for (cost, row) in row_of.iter_mut().enumerate().filter(|(_, row)| **row == 1) {
-            *row = distinct.len() as u32;
-            distinct.push(cost as u32);
-        }
-        let mut rows = vec![0; shape.steps * pairs];
-        let fill = |rows: &mut [u32], costs: &[f64]| {
-            let both = rows.iter_mut().zip(costs);
-            both.for_each(|(row, cost)| *row = row_of[*cost as usize]);
-        };
-        for (step, rows) in rows.chunks_exact_mut(pairs).enumerate() {
-            let costs = part(costs, step, pairs);
-            match pairs <= BLOCK {
-                true => fill(rows, costs),
-                false => in_pool(py, || {
-                    let blocks = rows.par_chunks_mut(BLOCK).zip(costs.par_chunks(BLOCK));
-                    blocks.for_each(|(rows, costs)| fill(rows, costs));
-                })?,
+/// Refuses what is no reward.
+pub fn check_rewards(py: Python, rewards: &Numbers) -> PyResult<()> {
+    let sized = |x: f64| x.abs() <= NUMBER_LIMIT;
+    check(py, rewards, "a number of a size up to 1e15", sized)
+}
+
+/// Refuses what is no cost.
+pub fn check_costs(py: Python, costs: &Numbers) -> PyResult<()> {
+    let limit = f64::from(COST_LIMIT);
+    let accepted = format!("a whole number from 1 to {COST_LIMIT}");
+    let cost = |x: f64| (1.0..=limit).contains(&x) & (f64::from(x as u32) == x);
+    check(py, costs, &accepted, cost)
+}
+
+/// Refuses what is no probability.
+pub fn check_probabilities(py: Python, probabilities: &Numbers) -> PyResult<()> {
+    let share = |x: f64| (0.0..=1.0).contains(&x);
+    check(py, probabilities, "a probability from 0 to 1", share)
+}
+
+/// The index of the cost of every (entry, action), and the distinct costs in rising order.
+pub fn cost_rows(costs: &[f64], shape: Shape) -> (Vec<u32>, Vec<u32>) {
+    let pairs = shape.contexts * shape.actions;
+    let most = costs.iter().fold(0, |most, cost| most.max(*cost as u32));
+    // First 1 for each cost that occurs, then its index.
+    let mut row_of = vec![0; most as usize + 1];
+    costs.iter().for_each(|cost| row_of[*cost as usize] = 1);
+    let mut distinct = Vec::new();
+    for (cost, row) in row_of.iter_mut().enumerate().filter(|(_, row)| **row == 1) {
+        *row = distinct.len() as u32;
+        distinct.push(cost as u32);
+    }
+    let mut rows = vec![0; shape.steps * pairs];
+    let fill = |rows: &mut [u32], costs: &[f64]| {
+        let both = rows.iter_mut().zip(costs);
+        both.for_each(|(row, cost)| *row = row_of[*cost as usize]);
+    };
+    for (step, rows) in rows.chunks_exact_mut(pairs).enumerate() {
+        let costs = part(costs, step, pairs);
+        match pairs <= BLOCK {
+            true => fill(rows, costs),
+            false => {
+                let blocks = rows.par_chunks_mut(BLOCK).zip(costs.par_chunks(BLOCK));
+                blocks.for_each(|(rows, costs)| fill(rows, costs));
             }
         }
-        Ok((rows, distinct))
     }
+    (rows, distinct)
+}
+
+/// Contexts with checked rewards and costs, for one step or for each.
+pub fn sample_of(
+    shape: Shape,
+    rewards: &[f64],
+    costs: &[f64],
+    (lists, list_of_step): Lists,
+) -> PyResult<ContextSample> {
+    let size = shape.steps * shape.contexts * shape.actions;
+    let (cost_rows, distinct_costs) = cost_rows(costs, shape);
+    let sample = ContextSample::of_arrays(SampleArrays {
+        actions: shape.actions,
+        rewards: rewards.repeat(size / rewards.len()),
+        cost_rows,
+        distinct_costs,
+        lists,
+        list_of_step,
+    });
+    sample.map_err(wrong)
 }
 
 /// Refuses numbers that `accept` rejects, with their position.
@@ -183,18 +216,22 @@ fn check(
     let values = numbers.values()?;
     // Without an early exit, so that the loop can be vectorised.
     let fits = |block: &[f64]| block.iter().fold(true, |fits, x| fits & accept(*x));
-    let fits = match values.len() <= BLOCK {
+    let fits = in_pool(py, values.len(), || match values.len() <= BLOCK {
         true => fits(values),
-        false => in_pool(py, || values.par_chunks(BLOCK).all(fits))?,
-    };
+        false => values.par_chunks(BLOCK).all(fits),
+    })?;
     match fits {
         true => Ok(()),
         false => numbers.check(accepted, accept),
     }
 }
 
-/// Runs work on the threads of the pool with the interpreter released, then checks for Ctrl-C.
-fn in_pool<T: Send>(py: Python, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+/// Runs work on `size` numbers: at once if they are few, else on the threads of the pool with the interpreter released, and
+/// then checks for Ctrl-C.
+pub fn in_pool<T: Send>(py: Python, size: usize, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    if size <= BLOCK {
+        return Ok(work());
+    }
     let pool = pool(None)?;
     let done = py.detach(|| pool.install(work));
     py.check_signals()?;
@@ -224,13 +261,16 @@ pub fn arrivals(no_arrival: &Bound<PyAny>, horizon: usize) -> PyResult<Vec<f64>>
     Ok(numbers.values()?.iter().map(|x| 1.0 - x).collect())
 }
 
+/// Contexts with their probabilities, and the list of each step.
+pub type Lists = (Vec<ArrayList>, Vec<usize>);
+
 /// The contexts of each step with their probabilities; equal steps share a list.
 pub fn lists(
     shape: Shape,
     weights: Option<&Numbers>,
     arrivals: &[f64],
     horizon: usize,
-) -> PyResult<(Vec<ArrayList>, Vec<usize>)> {
+) -> PyResult<Lists> {
     let contexts = shape.contexts;
     let by_step = match weights.map(Numbers::shape) {
         None => false,

@@ -14,7 +14,7 @@ use rand::rngs::ChaCha8Rng;
 use toml::{Table, Value};
 
 use crate::arrays::{Numbers, shape_text, whole};
-use crate::backend::Choice;
+use crate::backend::{Asked, Choice};
 use crate::errors::{of_backend, of_input, of_learner, refused, wrong};
 use crate::own::{Mistake, OracleCell, OwnOracle, learner_spec};
 use crate::pool::pool;
@@ -97,7 +97,7 @@ impl LiveLearner {
         delta: f64,
         seed: u64,
         episodes: usize,
-        backend: &str,
+        backend: Asked,
         state: Option<&str>,
     ) -> PyResult<Self> {
         let choice = Choice::of(backend)?;

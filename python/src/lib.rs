@@ -3,8 +3,12 @@
 
 mod arrays;
 mod backend;
+mod batch;
+mod calibrate;
+mod changes;
 mod columns;
 mod errors;
+mod evaluate;
 mod inputs;
 mod learner;
 mod own;
@@ -25,13 +29,16 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(solve::value_table, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::value_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::expected_rewards, module)?)?;
+    module.add_function(wrap_pyfunction!(backend::adapters, module)?)?;
+    module.add_function(wrap_pyfunction!(calibrate::calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_study, module)?)?;
     module.add_function(wrap_pyfunction!(shards::run_shard, module)?)?;
     module.add_function(wrap_pyfunction!(shards::merge_shards, module)?)?;
     module.add_function(wrap_pyfunction!(shards::keep_shards, module)?)?;
     module.add_function(wrap_pyfunction!(shards::check_folder, module)?)?;
     module.add_class::<learner::LiveLearner>()?;
-    module.add_class::<own::OwnPolicy>()?;
     module.add_class::<results::RunResults>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<study::StudySource>()?;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use cbwk_gpu::experiment::Study;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::{PyResult, Python};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -83,9 +84,9 @@ pub enum AfterStop {
 }
 
 impl AfterStop {
-    /// For a study with this number of the caller's policies.
-    pub fn of_study<T>(own: &[T]) -> Self {
-        match own.is_empty() {
+    /// For a study, which may have own code.
+    pub fn of_study(study: &Study) -> Self {
+        match study.own().is_empty() {
             true => Self::Leave,
             false => Self::Wait,
         }

@@ -10,42 +10,38 @@ use cbwk_gpu::experiment::{self, Record, Sink, SinkError, Yardstick};
 use cbwk_gpu::results::{Results, ResultsFolder, RunSetup, StudyText, episode_rows};
 use cbwk_gpu::runs::{Progress, RunOptions, SaveEvery, run_in_folder};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::PyDict;
 
-use crate::backend::Choice;
+use crate::backend::{Asked, Choice};
+use crate::changes::Changes;
 use crate::columns::EpisodeColumns;
-use crate::errors::{of_backend, of_input, of_output, of_run, of_runs, wrong};
-use crate::own::{Mistake, OwnPolicy};
+use crate::errors::{of_backend, of_input, of_output, of_run, of_runs};
+use crate::own::Mistake;
 use crate::pool::{AfterStop, Stop, interruptible, pool};
 use crate::results::{RunResults, read_data, write_study};
-use crate::study::{Changes, StudySource};
+use crate::study::StudySource;
 
 /// How often progress is reported.
 const PROGRESS: Duration = Duration::from_millis(100);
 
-/// Runs a study. `added` are policies as a study file states them, `own` those of the caller; `progress` is called with
-/// the numbers of finished and of all episodes.
+/// Runs a study with changes; `progress` is called with the numbers of finished and of all episodes.
 #[pyfunction]
-#[pyo3(signature = (study, *, command, out, replications, seed, chosen, added, own, backend, threads, progress))]
+#[pyo3(signature = (study, changes, *, command, out, backend, threads, progress))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
 pub fn run_study(
     py: Python,
     study: &StudySource,
+    changes: &Bound<PyDict>,
     command: String,
     out: Option<PathBuf>,
-    replications: Option<u64>,
-    seed: Option<u64>,
-    chosen: Vec<String>,
-    added: &Bound<PyList>,
-    own: Vec<PyRef<OwnPolicy>>,
-    backend: &str,
+    backend: Asked,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunResults> {
     let choice = Choice::of(backend)?;
-    let changes = Changes::new(replications, seed, chosen, added)?;
     let mistake = Mistake::default();
-    let file = with_own(study.check(&changes)?, &own, &mistake)?;
+    let file = study.check(&Changes::of_dict(changes)?, &mistake)?;
+    let after = AfterStop::of_study(&file.study);
     let pool = pool(threads)?;
     let stop = Stop::default();
     let run = Run {
@@ -62,22 +58,7 @@ pub fn run_study(
             mistake,
         },
     };
-    let after = AfterStop::of_study(&own);
     interruptible(py, &stop, after, move || pool.install(|| run.run()))?
-}
-
-/// The study with the caller's policies, which its file lacks.
-pub fn with_own(
-    mut file: StudyFile,
-    own: &[PyRef<OwnPolicy>],
-    mistake: &Mistake,
-) -> PyResult<StudyFile> {
-    for policy in own {
-        let named = policy.named(&file.study, mistake)?;
-        file.study.policies.push(named);
-    }
-    file.study.check().map_err(wrong)?;
-    Ok(file)
 }
 
 /// The inputs of a run, for a separate thread.

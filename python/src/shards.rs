@@ -13,17 +13,17 @@ use cbwk_gpu::results::{
     Origin, RecordWriter, Results, ResultsFolder, RunSetup, StudyText, episode_rows,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::PyDict;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Choice;
+use crate::backend::{Asked, Choice};
+use crate::changes::Changes;
 use crate::columns::EpisodeColumns;
 use crate::errors::{of_backend, of_input, of_output, of_run, refused, wrong};
-use crate::own::{Mistake, OwnPolicy};
+use crate::own::Mistake;
 use crate::pool::{AfterStop, Stop, interruptible, pool};
 use crate::results::{RunResults, read_data, write_study};
-use crate::run::with_own;
-use crate::study::{Changes, StudySource};
+use crate::study::StudySource;
 
 /// How often a shard checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -41,29 +41,24 @@ struct Part {
 
 /// Runs a shard of a study; the text is for [`merge_shards`]. It stops early once the file `unwanted` exists.
 #[pyfunction]
-#[pyo3(signature = (study, index, count, *, replications, seed, chosen, added, own, backend, threads, unwanted))]
+#[pyo3(signature = (study, changes, index, count, *, backend, threads, unwanted))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
 pub fn run_shard(
     py: Python,
     study: &StudySource,
+    changes: &Bound<PyDict>,
     index: usize,
     count: usize,
-    replications: Option<u64>,
-    seed: Option<u64>,
-    chosen: Vec<String>,
-    added: &Bound<PyList>,
-    own: Vec<PyRef<OwnPolicy>>,
-    backend: &str,
+    backend: Asked,
     threads: Option<usize>,
     unwanted: PathBuf,
 ) -> PyResult<String> {
     let choice = Choice::of(backend)?;
     let shard = Shard::new(index, count).map_err(wrong)?;
-    let changes = Changes::new(replications, seed, chosen, added)?;
     let mistake = Mistake::default();
-    let file = with_own(study.check(&changes)?, &own, &mistake)?;
+    let file = study.check(&Changes::of_dict(changes)?, &mistake)?;
     let stop = Stop::default();
-    let after = AfterStop::of_study(&own);
+    let after = AfterStop::of_study(&file.study);
     let pool = pool(threads)?;
     let keeper = Keeper {
         part: Part {
@@ -143,24 +138,18 @@ pub fn check_folder(out: PathBuf) -> PyResult<()> {
 
 /// Stores the records of some shards in a folder, like an interrupted run.
 #[pyfunction]
-#[pyo3(signature = (study, parts, *, out, command, replications, seed, chosen, added, own, backend))]
-#[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
+#[pyo3(signature = (study, changes, parts, *, out, command, backend))]
 pub fn keep_shards(
     py: Python,
     study: &StudySource,
+    changes: &Bound<PyDict>,
     parts: Vec<String>,
     out: PathBuf,
     command: String,
-    replications: Option<u64>,
-    seed: Option<u64>,
-    chosen: Vec<String>,
-    added: &Bound<PyList>,
-    own: Vec<PyRef<OwnPolicy>>,
-    backend: &str,
+    backend: Asked,
 ) -> PyResult<()> {
     let choice = Choice::of(backend)?;
-    let changes = Changes::new(replications, seed, chosen, added)?;
-    let file = with_own(study.check(&changes)?, &own, &Mistake::default())?;
+    let file = study.check(&Changes::of_dict(changes)?, &Mistake::default())?;
     py.detach(|| {
         let parts = read_parts(&parts)?;
         let data = read_data(&file).map_err(of_input)?;
@@ -192,22 +181,16 @@ pub fn keep_shards(
 
 /// The results of a study from all of its shards, in any order.
 #[pyfunction]
-#[pyo3(signature = (study, parts, *, command, seconds, replications, seed, chosen, added, own))]
-#[expect(clippy::too_many_arguments, reason = "the arguments of Study.run")]
+#[pyo3(signature = (study, changes, parts, *, command, seconds))]
 pub fn merge_shards(
     py: Python,
     study: &StudySource,
+    changes: &Bound<PyDict>,
     parts: Vec<String>,
     command: String,
     seconds: f64,
-    replications: Option<u64>,
-    seed: Option<u64>,
-    chosen: Vec<String>,
-    added: &Bound<PyList>,
-    own: Vec<PyRef<OwnPolicy>>,
 ) -> PyResult<RunResults> {
-    let changes = Changes::new(replications, seed, chosen, added)?;
-    let file = with_own(study.check(&changes)?, &own, &Mistake::default())?;
+    let file = study.check(&Changes::of_dict(changes)?, &Mistake::default())?;
     let pool = pool(None)?;
     let merge = move || pool.install(|| merged(&file, &parts, command, seconds));
     interruptible(py, &Stop::default(), AfterStop::Wait, merge)?

@@ -10,8 +10,10 @@ use pyo3::prelude::*;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
+use crate::changes::Changes;
 use crate::errors::{refused, wrong};
-use crate::study::{Changes, StudySource};
+use crate::own::Mistake;
+use crate::study::StudySource;
 use crate::task::TaskHandle;
 
 /// The world of a replication.
@@ -19,6 +21,9 @@ use crate::task::TaskHandle;
 #[derive(Debug)]
 pub struct Simulation {
     world: Arc<World>,
+    /// B_1, ..., B_T of the study.
+    budgets: Vec<u32>,
+    mistake: Mistake,
     state: Mutex<State>,
 }
 
@@ -31,6 +36,8 @@ struct State {
     step: usize,
     arrivals: usize,
     budget: u32,
+    /// Episodes begun.
+    episode: usize,
 }
 
 /// Features of the customer, if one has arrived; steps played; units left; feasible actions.
@@ -47,11 +54,8 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (study, seed, replication))]
     fn new(study: &StudySource, seed: Option<u64>, replication: u64) -> PyResult<Self> {
-        let changes = Changes {
-            seed,
-            ..Changes::default()
-        };
-        let study = study.check(&changes)?.study;
+        let mistake = Mistake::default();
+        let study = study.check(&Changes::of_seed(seed), &mistake)?.study;
         let streams = Streams::new(study.seed);
         let world = study.world;
         let task = world.task();
@@ -62,8 +66,13 @@ impl Simulation {
             step: task.horizon(),
             arrivals: 0,
             budget: 0,
+            episode: 0,
         };
+        let budgets = world.budgets();
+        let budgets = budgets.sequence(study.episodes, &mut streams.of_study(Purpose::Budgets));
         Ok(Self {
+            budgets,
+            mistake,
             state: Mutex::new(state),
             world,
         })
@@ -76,8 +85,11 @@ impl Simulation {
         TaskHandle { task }
     }
 
-    /// The next episode, from this budget.
-    fn begin(&self, budget: u32) -> PyResult<()> {
+    /// The next episode, from this budget, by default from that of the study's law; after T episodes its budgets repeat.
+    #[pyo3(signature = (budget=None))]
+    fn begin(&self, budget: Option<u32>) -> PyResult<()> {
+        let drawn = self.budgets[self.open().episode % self.budgets.len()];
+        let budget = budget.unwrap_or(drawn);
         let most = self.world.task().budget_max();
         if budget > most {
             let accepted = format!("a whole number from 0 to {most}");
@@ -91,7 +103,8 @@ impl Simulation {
         } = &mut *state;
         self.world.contexts().draw(contexts_stream, contexts);
         (state.step, state.arrivals, state.budget) = (0, 0, budget);
-        Ok(())
+        state.episode += 1;
+        self.mistake.take().map_or(Ok(()), Err)
     }
 
     /// The current observation.
@@ -146,6 +159,9 @@ impl Simulation {
                 cost = task.cost(&context, action);
             }
             state.arrivals += 1;
+        }
+        if let Some(error) = self.mistake.take() {
+            return Err(error);
         }
         state.budget -= cost;
         state.step += 1;

@@ -1,14 +1,16 @@
 //! `solve` and `optimistic_plan`: Algorithm 2 on plain arrays.
 
-use cbwk_gpu::dp::{BackendError, Coefficients, ContextSample, Problem, SampleArrays, stoppable};
+use cbwk_gpu::dp::{
+    BackendError, Coefficients, ContextSample, Problem, Report, SampleArrays, stoppable,
+};
 use cbwk_gpu::task::{HORIZON_LIMIT, NUMBER_LIMIT, TABLE_LIMIT};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, described, whole};
-use crate::backend::Choice;
+use crate::backend::{Asked, Choice, Kind, warn_if_single};
 use crate::errors::{of_backend, refused, wrong};
-use crate::inputs::{Inputs, arrivals, lists};
+use crate::inputs::{Inputs, arrivals, cost_rows, in_pool, lists};
 use crate::pool::{AfterStop, Stop, interruptible, pool};
 
 /// Up to this many candidates the calling thread does the work itself, which is faster.
@@ -37,7 +39,7 @@ pub fn value_table<'py>(
     no_arrival: &Bound<'py, PyAny>,
     cap: bool,
     reward_max: Option<&Bound<'py, PyAny>>,
-    backend: &str,
+    backend: Asked,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let choice = Choice::of(backend)?;
     let horizon = whole("horizon", horizon, 1..=HORIZON_LIMIT as u64)? as usize;
@@ -64,7 +66,8 @@ pub fn value_table<'py>(
     let shape = inputs.shape(horizon)?;
     inputs.check(py)?;
     let (coefficients, rewards) = inputs.coefficients(py, shape)?;
-    let (cost_rows, distinct_costs) = inputs.cost_rows(py, shape)?;
+    let costs = inputs.costs.values()?;
+    let (cost_rows, distinct_costs) = in_pool(py, costs.len(), || cost_rows(costs, shape))?;
     let weights = weights.map(|w| Numbers::of("weights", w)).transpose()?;
     let absent = arrivals(no_arrival, horizon)?;
     let (lists, list_of_step) = lists(shape, weights.as_ref(), &absent, horizon)?;
@@ -88,19 +91,21 @@ pub fn value_table<'py>(
         cap,
     };
     let candidates = work.problem().candidates();
-    let solved = if candidates <= AT_ONCE && choice != Choice::Gpu {
-        py.detach(|| work.solve(choice))
-    } else if candidates <= QUICK && choice != Choice::Gpu {
+    let on_gpu = choice.kind == Kind::Gpu;
+    let solved = if candidates <= AT_ONCE && !on_gpu {
+        py.detach(|| work.solve(&choice))
+    } else if candidates <= QUICK && !on_gpu {
         let pool = pool(None)?;
-        py.detach(|| pool.install(|| work.solve(choice)))
+        py.detach(|| pool.install(|| work.solve(&choice)))
     } else {
         let pool = pool(None)?;
         let stop = Stop::default();
-        let heard = stop.clone();
-        let work = move || pool.install(|| stoppable(heard.flag(), || work.solve(choice)));
+        let (heard, asked) = (stop.clone(), choice.clone());
+        let work = move || pool.install(|| stoppable(heard.flag(), || work.solve(&asked)));
         interruptible(py, &stop, AfterStop::Leave, work)?
     };
-    let table = solved.map_err(of_backend)?;
+    let (table, report) = solved.map_err(of_backend)?;
+    warn_if_single(&choice, &report);
     PyArray1::from_vec(py, table).reshape([horizon + 1, budget as usize + 1])
 }
 
@@ -122,11 +127,14 @@ impl Work {
         }
     }
 
-    fn solve(&self, choice: Choice) -> Result<Vec<f64>, BackendError> {
-        let table = choice.with(|backend| Ok(backend.solve(&[self.problem()])?.remove(0)))?;
+    fn solve(&self, choice: &Choice) -> Result<(Vec<f64>, Report), BackendError> {
+        let (table, report) = choice.with(|backend| {
+            let table = backend.solve(&[self.problem()])?.remove(0);
+            Ok((table, backend.report()))
+        })?;
         let mut values = Vec::with_capacity((table.horizon() + 1) * (self.budget as usize + 1));
         (0..=table.horizon()).for_each(|h| values.extend_from_slice(table.row(h)));
-        Ok(values)
+        Ok((values, report))
     }
 }
 

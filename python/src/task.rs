@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, shape_text};
 use crate::errors::{refused, wrong};
-use crate::study::{Changes, StudySource};
+use crate::study::StudySource;
 
 /// A checked task.
 #[pyclass(frozen, module = "cbwk._native")]
@@ -153,7 +153,7 @@ impl TaskHandle {
     /// The task of a study's world.
     #[staticmethod]
     fn of_study(study: &StudySource) -> PyResult<Self> {
-        let study = study.check(&Changes::default())?.study;
+        let study = study.look()?.study;
         let task = Arc::clone(study.world.task());
         Ok(Self { task })
     }

@@ -63,7 +63,10 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.out {
         write_whole(path, &csv_text(value_rows(&optimum.table)))?;
     }
+    let done = backend.report();
+    let single = done.precision == "f32";
     let how = match &optimum.estimate {
+        None if single => "optimum of the finite context law".to_string(),
         None => "exact optimum of the finite context law".to_string(),
         Some(estimate) => format!("optimum estimated from {} context rows", estimate.rows),
     };
@@ -71,11 +74,14 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
         1 => how,
         _ => format!("{how}, the type of the day being known: the mean over {days} types"),
     };
+    let how = match single {
+        true => format!("{how}, computed in 32 bits (about six digits)"),
+        false => how,
+    };
     let optima = OptimumByBudget::new(&optimum, 0..=world.task().budget_max());
     let mut out = std::io::stdout().lock();
     match args.machine.format {
         TableFormat::Json => {
-            let done = backend.report();
             let solved = Solved {
                 version: env!("CARGO_PKG_VERSION"),
                 instance: &name,
@@ -83,7 +89,7 @@ pub fn solve(args: &SolveArgs) -> anyhow::Result<()> {
                 backend: &done.backend,
                 precision: &done.precision,
                 strategies: done.strategies.iter().cloned().collect(),
-                exact: optimum.estimate.is_none(),
+                exact: optimum.estimate.is_none() && !single,
                 optima,
             };
             writeln!(out, "{}", serde_json::to_string_pretty(&solved)?)?;

@@ -1,9 +1,11 @@
 //! A study file as a tree of values with their origins: a line of the file, or a command-line option.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
+use super::FindOwn;
 use crate::error::{InputError, Invalid};
 use crate::files::read_text;
 
@@ -12,6 +14,16 @@ use crate::files::read_text;
 pub struct Document {
     file: PathBuf,
     root: Item,
+    own: Option<Arc<dyn FindOwn>>,
+}
+
+/// A policy to run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wanted {
+    /// Those of the study with this kind or name; without any, a policy of this kind with its defaults.
+    Named(String),
+    /// A policy as a study file states it.
+    Stated(toml::Table),
 }
 
 /// A value and its origin.
@@ -150,6 +162,7 @@ impl Document {
                 node: table_node(table.get_ref(), &line_of),
                 origin: Origin::Line(1),
             },
+            own: None,
         })
     }
 
@@ -160,7 +173,17 @@ impl Document {
         Self {
             file: PathBuf::from(name),
             root: item_of_value(&toml::Value::Table(table.clone()), &origin),
+            own: None,
         }
+    }
+
+    /// Sets what finds own code; without it, a study with own code can be read but not run.
+    pub fn find_own(&mut self, finder: Arc<dyn FindOwn>) {
+        self.own = Some(finder);
+    }
+
+    pub(super) fn own(&self) -> Option<&dyn FindOwn> {
+        self.own.as_deref()
     }
 
     /// The file's name in messages.
@@ -243,19 +266,31 @@ impl Document {
 
     /// Keeps the policies with these kinds or names, in this order; those that the file lacks are added with their defaults.
     pub fn choose_policies(&mut self, asked: &[String], option: &str) {
+        let wanted: Vec<Wanted> = asked.iter().cloned().map(Wanted::Named).collect();
+        self.set_policies(&wanted, option);
+    }
+
+    /// Replaces the policies by these, in this order. Every name is taken once.
+    pub fn set_policies(&mut self, wanted: &[Wanted], option: &str) {
         let mut chosen: Vec<Item> = Vec::new();
-        for (place, want) in asked.iter().enumerate() {
-            if asked[..place].contains(want) {
-                continue;
-            }
+        for (place, want) in wanted.iter().enumerate() {
+            let name = match want {
+                Wanted::Named(_) if wanted[..place].contains(want) => continue,
+                Wanted::Named(name) => name,
+                Wanted::Stated(table) => {
+                    let origin = Origin::Option(option.into());
+                    chosen.push(item_of_value(&toml::Value::Table(table.clone()), &origin));
+                    continue;
+                }
+            };
             let is_wanted = |item: &&Item| {
                 let names = ["kind", "name"].map(|key| item.text(key));
-                names.contains(&Some(want))
+                names.contains(&Some(name))
             };
             let before = chosen.len();
             chosen.extend(self.policies().iter().filter(is_wanted).cloned());
             if chosen.len() == before {
-                let kind = Item::of_option(Node::Text(want.clone()), option);
+                let kind = Item::of_option(Node::Text(name.clone()), option);
                 let table = Node::Table(vec![("kind".into(), kind)]);
                 chosen.push(Item::of_option(table, option));
             }
@@ -264,19 +299,11 @@ impl Document {
         self.root.put("policies", list);
     }
 
-    /// Adds a policy to those of the study.
-    pub fn add_policy(&mut self, policy: &toml::Table, option: &str) {
+    /// Replaces the sweep; the keys are paths into the study.
+    pub fn set_sweep(&mut self, sweep: &toml::Table, option: &str) {
         let origin = Origin::Option(option.into());
-        let item = item_of_value(&toml::Value::Table(policy.clone()), &origin);
-        match self.root.get_mut("policies").map(|known| &mut known.node) {
-            Some(Node::List(known)) => known.push(item),
-            // Reading the study refuses it.
-            Some(_) => {}
-            None => {
-                let list = Item::of_option(Node::List(vec![item]), option);
-                self.root.put("policies", list);
-            }
-        }
+        let item = item_of_value(&toml::Value::Table(sweep.clone()), &origin);
+        self.root.put("sweep", item);
     }
 
     /// The error of a field that a check has rejected, with the line (or option) it came from.

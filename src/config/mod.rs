@@ -2,6 +2,7 @@
 
 mod data_files;
 mod document;
+mod own;
 mod paper;
 mod presets;
 pub(crate) mod read;
@@ -23,7 +24,8 @@ pub(crate) use section::Section;
 
 pub use crate::experiment::{NamedPolicy, Study};
 pub use data_files::DataFile;
-pub use document::Document;
+pub use document::{Document, Wanted};
+pub use own::{FindOwn, Found};
 pub use paper::{COMPARED, PaperPanel};
 pub use presets::{PRESETS, Preset, nearest_preset, preset};
 pub use sweep::{Sweep, SweepPoint};
@@ -224,7 +226,12 @@ impl Instance {
         root.ignore("policies");
         root.ignore("sweep");
         root.finish()?;
-        let world = spec.check().map_err(|invalid| document.locate(&invalid))?;
+        let check = || {
+            let world = spec.check()?;
+            world.own().try_for_each(|part| part.check(part.what))?;
+            Ok(world)
+        };
+        let world = check().map_err(|invalid: Invalid| document.locate(&invalid))?;
         Ok(Self {
             world: Arc::new(world),
             seed: settings.seed,

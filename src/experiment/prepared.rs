@@ -66,6 +66,7 @@ impl<'s> Prepared<'s> {
     /// Checks a study and computes what its replications share.
     pub fn new(study: &'s Study) -> Result<Self, RunError> {
         study.check()?;
+        study.check_own()?;
         let start = Instant::now();
         let streams = Streams::new(study.seed);
         let optimum = optimum_of(study, &streams)?;

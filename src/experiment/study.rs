@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::error::Invalid;
 use crate::oracle::OracleConfig;
 use crate::policy::MakePolicy;
+use crate::task::OwnPart;
 use crate::world::World;
 
 /// A study to run.
@@ -120,6 +121,23 @@ impl Study {
             ));
         }
         Ok(())
+    }
+
+    /// The parts that are own code, each with its place in the study.
+    pub fn own(&self) -> Vec<(String, OwnPart<'_>)> {
+        let world = self.world.own().map(|part| (part.what.to_string(), part));
+        let policies = self.policies.iter().enumerate().filter_map(|(i, policy)| {
+            let part = policy.maker.own()?;
+            let inner = if part.what == "oracle" { ".oracle" } else { "" };
+            Some((format!("policies[{}]{inner}", i + 1), part))
+        });
+        world.chain(policies).collect()
+    }
+
+    /// Refuses a study with own code that this program does not have.
+    pub fn check_own(&self) -> Result<(), Invalid> {
+        let parts = self.own();
+        parts.iter().try_for_each(|(place, part)| part.check(place))
     }
 
     /// The distinct oracles of the policies, named by kind, and also by policy if several have the same kind.

@@ -13,6 +13,7 @@ use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, MeanOffer};
 use super::{Phases, Prepared, Record, RunError, Sink, Study, Work};
 use crate::dp::Backend;
 use crate::error::Invalid;
+use crate::oracle::Truth;
 use crate::policy::{self, Policy, SavedPolicy};
 
 /// Plans with up to this many (step, budget, context, action) always have their expected rewards evaluated.
@@ -230,19 +231,30 @@ impl Wave {
         }
         self.episodes += 1;
         let episode = self.episodes;
-        let whole = study.policies[self.policy].maker.whole_wave();
+        let maker = &study.policies[self.policy].maker;
+        let (whole, own) = (maker.whole_wave(), maker.own());
+        // Own code is asked once for many contexts, not context by context.
+        let drawn = whole.is_some() || own.is_some() || world.own().next().is_some();
         timed(&mut phases.simulation, || {
-            if let Some(whole) = whole {
+            if drawn {
                 let replications = self.replications.par_iter_mut();
                 replications.for_each(|r| r.environment.draw(world));
                 let replications = self.replications.iter();
                 let contexts: Vec<_> = replications.map(|r| r.environment.contexts()).collect();
-                whole.episode_begins(episode, b_t, &contexts);
+                world.look(&mut contexts.iter().flat_map(|contexts| contexts.iter()));
+                if let Some(whole) = whole {
+                    whole.episode_begins(episode, b_t, &contexts);
+                }
+                for r in &self.replications {
+                    if let Some(oracle) = r.policy.oracle() {
+                        oracle.look(&mut r.environment.contexts().iter());
+                    }
+                }
             }
             self.replications.par_iter_mut().for_each(|r| {
                 r.policy.start_episode(episode, b_t);
                 let policy = r.policy.as_mut();
-                let outcome = match whole.is_some() {
+                let outcome = match drawn {
                     true => r.environment.play_drawn(world, policy, b_t),
                     false => r.environment.play(world, policy, b_t),
                 };

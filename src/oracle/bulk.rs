@@ -83,7 +83,11 @@ impl<'s> Pairs<'s> {
 pub fn fill_bounds(oracle: &dyn Oracle, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
     match oracle.bulk() {
         Some(bulk) => bulk.fill(pairs, ucb, lcb),
-        None => pairs.one_by_one(ucb, lcb, |context, row| oracle.bounds(context, row)),
+        None => {
+            let entries = pairs.entries.clone();
+            oracle.look(&mut entries.map(|entry| pairs.sample.context(entry)));
+            pairs.one_by_one(ucb, lcb, |context, row| oracle.bounds(context, row));
+        }
     }
 }
 

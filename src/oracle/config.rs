@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 
 use super::{BoundFacts, Oracle, OracleSpec, Sides, Truth, posterior};
 use crate::error::{Invalid, shown};
-use crate::task::{Kernel, KernelSpec, Task};
+use crate::task::{Kernel, KernelSpec, OwnPart, Task};
 
 /// What the parameters of an oracle say of it, whatever the task.
 #[derive(Default)]
@@ -33,6 +33,11 @@ pub(super) trait Parameters {
 
     /// The oracle without data.
     fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid>;
+
+    /// What its bounds for a task are like.
+    fn facts(&self, _task: &Task) -> BoundFacts {
+        self.profile().facts
+    }
 
     /// The kernel of phi, if it has one.
     fn kernel(&self) -> Option<&KernelSpec> {
@@ -76,6 +81,7 @@ const OVERRIDES: [&str; 3] = ["gamma", "kappa", "beta"];
 #[derive(Debug, Clone, PartialEq)]
 pub struct OracleConfig {
     spec: OracleSpec,
+    facts: BoundFacts,
     kernel: Option<Kernel>,
 }
 
@@ -100,8 +106,10 @@ impl OracleConfig {
             let field = format!("{field}.kernel");
             kernel.check(&field, task.phi_dimension())
         });
+        let facts = spec.parameters().facts(task);
         Ok(Self {
             kernel: kernel.transpose()?,
+            facts,
             spec,
         })
     }
@@ -160,7 +168,12 @@ impl OracleConfig {
 
     /// What its bounds are like.
     pub fn facts(&self) -> BoundFacts {
-        self.spec.parameters().profile().facts
+        self.facts
+    }
+
+    /// The own code that it is, if it is any.
+    pub fn own(&self) -> Option<OwnPart<'_>> {
+        self.spec.own()
     }
 
     /// Whether [`Oracle::draw`] draws.

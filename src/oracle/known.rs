@@ -17,6 +17,9 @@ pub trait Truth: Debug + Send + Sync {
     fn depends_on_step(&self) -> bool {
         false
     }
+
+    /// Called with contexts whose rho will be asked for one by one.
+    fn look(&self, _contexts: &mut dyn Iterator<Item = Context<'_>>) {}
 }
 
 /// Knows the truth, from the first fit on.
@@ -67,6 +70,10 @@ impl Oracle for Known {
                 0.5
             };
         }
+    }
+
+    fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
+        self.truth.look(contexts);
     }
 
     fn facts(&self) -> BoundFacts {

@@ -40,6 +40,7 @@ mod logistic_mixture;
 mod network;
 mod neural;
 mod newton;
+mod own;
 mod posterior;
 mod posterior_columns;
 mod projection;
@@ -74,6 +75,7 @@ pub use neural::{Neural, NeuralParameters};
 #[doc(hidden)]
 pub use newton::penalised_logistic_mle;
 pub(crate) use newton::{LogisticProblem, Penalty};
+pub use own::MakeOracle;
 #[doc(hidden)]
 pub use projection::project_onto_unit_ball;
 pub use sampled::Sampled;
@@ -164,6 +166,10 @@ pub trait Oracle: BoundSource {
     fn bulk(&self) -> Option<&dyn BulkBounds> {
         None
     }
+
+    /// Called with contexts whose bounds will be asked for one by one: an oracle that answers many at once more cheaply
+    /// may do so here.
+    fn look(&self, _contexts: &mut dyn Iterator<Item = Context<'_>>) {}
 
     /// Called for each context of the sample, whose bounds are needed for every plan: an oracle with costly bounds may
     /// cache what it needs.

@@ -5,11 +5,11 @@ use super::config::Parameters;
 use super::known::KnownParameters;
 use super::{
     GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
-    LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, NeuralParameters,
-    OracleConfig,
+    LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, MakeOracle,
+    NeuralParameters, OracleConfig,
 };
 use crate::error::Invalid;
-use crate::task::Task;
+use crate::task::{Own, OwnPart, Task};
 
 /// An oracle and its parameters, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,12 +49,22 @@ pub enum OracleSpec {
     Neural(NeuralParameters),
     /// The truth.
     Known,
+    /// Code of the user's own.
+    Own(Own<dyn MakeOracle>),
 }
 
 impl OracleSpec {
     /// Checks the parameters for a task; `field` is the oracle's place in the study.
     pub fn check(&self, field: &str, task: &Task) -> Result<OracleConfig, Invalid> {
         OracleConfig::check(self.clone(), field, task)
+    }
+
+    /// The own code that it is, if it is any.
+    pub fn own(&self) -> Option<OwnPart<'_>> {
+        match self {
+            Self::Own(own) => Some(own.part("oracle")),
+            _ => None,
+        }
     }
 
     pub(super) fn parameters(&self) -> Box<dyn Parameters + '_> {
@@ -81,6 +91,7 @@ impl OracleSpec {
             Self::Gp(parameters) => Box::new(parameters.clone()),
             Self::Neural(parameters) => Box::new(*parameters),
             Self::Known => Box::new(KnownParameters),
+            Self::Own(own) => Box::new(own.clone()),
         }
     }
 }

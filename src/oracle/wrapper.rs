@@ -85,6 +85,10 @@ impl<W: Wrapper> Oracle for W {
         Some(self)
     }
 
+    fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
+        self.inner().look(contexts);
+    }
+
     fn watch(&mut self, context: &Context) {
         self.inner_mut().watch(context);
     }

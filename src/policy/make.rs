@@ -12,7 +12,7 @@ use super::{
 use crate::dp::ValueTable;
 use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Sides, Truth};
-use crate::task::{ContextRows, EpisodeContexts, Task};
+use crate::task::{ContextRows, EpisodeContexts, OwnPart, Task};
 
 /// What all policies of a study are built from. Truth, optimum and fluid plan are only for policies that may know them.
 #[derive(Debug, Clone)]
@@ -73,6 +73,11 @@ pub trait MakePolicy: Send + Sync {
         None
     }
 
+    /// The own code that it needs, if any.
+    fn own(&self) -> Option<OwnPart<'_>> {
+        self.oracle()?.own()
+    }
+
     /// Estimated bytes per replication after `episodes` episodes with an offer at every step.
     fn bytes_per_replication(&self, task: &Task, episodes: usize) -> usize {
         let per_step = 8 * (3 * task.dimension() + 8) + task.actions() * 32;
@@ -101,6 +106,14 @@ fn table_bytes(task: &Task) -> usize {
 }
 
 impl PolicyConfig {
+    /// Own code; a study whose code is not here is refused before it runs.
+    fn own_maker(&self) -> Option<&dyn MakePolicy> {
+        match &self.0 {
+            Checked::Own(own) => own.runs.as_deref(),
+            _ => None,
+        }
+    }
+
     fn build(&self, setting: &PolicySetting, start: Start, bare: bool) -> Box<dyn Policy> {
         let task = Arc::clone(&setting.task);
         let delta = setting.delta;
@@ -161,17 +174,24 @@ impl PolicyConfig {
             }
             Checked::Random => Box::new(Random::new(task, choices)),
             Checked::Fixed { action } => Box::new(Fixed::new(task, *action)),
+            Checked::Own(own) => unreachable!("{own:?} makes its own policies"),
         }
     }
 }
 
 impl MakePolicy for PolicyConfig {
     fn make(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
-        self.build(setting, start, false)
+        match self.own_maker() {
+            Some(own) => own.make(setting, start),
+            None => self.build(setting, start, false),
+        }
     }
 
     fn make_bare(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
-        self.build(setting, start, true)
+        match self.own_maker() {
+            Some(own) => own.make_bare(setting, start),
+            None => self.build(setting, start, true),
+        }
     }
 
     fn rows_to_draw(&self) -> usize {
@@ -188,6 +208,17 @@ impl MakePolicy for PolicyConfig {
         matches!(self.0, Checked::Fluid { .. })
     }
 
+    fn whole_wave(&self) -> Option<&dyn WholeWave> {
+        self.own_maker()?.whole_wave()
+    }
+
+    fn own(&self) -> Option<OwnPart<'_>> {
+        match &self.0 {
+            Checked::Own(own) => Some(own.part("policy")),
+            _ => self.oracle()?.own(),
+        }
+    }
+
     fn oracle(&self) -> Option<&OracleConfig> {
         match &self.0 {
             Checked::Learner { oracle, .. }
@@ -197,7 +228,8 @@ impl MakePolicy for PolicyConfig {
             Checked::Clairvoyant
             | Checked::Fluid { .. }
             | Checked::Random
-            | Checked::Fixed { .. } => None,
+            | Checked::Fixed { .. }
+            | Checked::Own(_) => None,
         }
     }
 
@@ -244,6 +276,10 @@ impl MakePolicy for PolicyConfig {
             | Checked::Fluid { .. }
             | Checked::Random
             | Checked::Fixed { .. } => table,
+            Checked::Own(own) => {
+                let own = own.runs.as_ref();
+                own.map_or(table, |own| own.bytes_per_replication(task, episodes))
+            }
         }
     }
 }

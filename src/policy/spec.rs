@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{InitialLog, LearnerConfig, LearnerSpec, SquareSettings, WarmStart};
+use super::{InitialLog, LearnerConfig, LearnerSpec, MakePolicy, SquareSettings, WarmStart};
 use crate::error::{Invalid, shown};
 use crate::oracle::{OracleConfig, OracleSpec};
-use crate::task::{ContextRows, Task};
+use crate::task::{ContextRows, Own, Task};
 
 /// A policy with unchecked parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +59,8 @@ pub enum PolicySpec {
         /// The index.
         action: usize,
     },
+    /// Code of the user's own.
+    Own(Own<dyn MakePolicy>),
 }
 
 /// The unlabeled rows s_1 (Section 3.4).
@@ -101,6 +103,7 @@ pub(super) enum Checked {
     Fixed {
         action: usize,
     },
+    Own(Own<dyn MakePolicy>),
 }
 
 impl PolicySpec {
@@ -189,6 +192,7 @@ impl PolicySpec {
                 };
                 Checked::Fixed { action: place + 1 }
             }
+            Self::Own(own) => Checked::Own(own.clone()),
             Self::Fixed { action } if *action <= task.actions() => {
                 Checked::Fixed { action: *action }
             }

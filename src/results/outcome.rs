@@ -8,13 +8,14 @@ use super::offers::action_rows;
 use super::overview::PointResult;
 use super::read::{PolicyResults, Results};
 use super::records::{CoverageRow, StepRow, SummaryRow, ValueRow};
-use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, PolicyRun, Run, Seconds};
+use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, OwnRun, PolicyRun, Run, Seconds};
 use super::study_toml::StudyText;
 use super::{RESULT_FILES, ResultsFolder};
 use crate::dp::{Report, ValueTable};
 use crate::error::OutputError;
 use crate::experiment::{Coverage, Outcome, PolicyOutcome, Study};
 use crate::files::sha256_of_file;
+use crate::task::OwnPart;
 use crate::world::Optimum;
 
 /// How a study was run, for `run.json`.
@@ -188,6 +189,7 @@ fn run(study: &Study, outcome: &Outcome, setup: RunSetup) -> Run {
         reference: outcome
             .reference(study)
             .map(|reference| outcome.policies[reference].name.clone()),
+        own: own(study),
         policies: Vec::new(),
         opt_per_episode: known(per_episode(optimum.table.row(0))),
         opt_per_episode_standard_error: estimate.map(|e| per_episode(&e.standard_error)),
@@ -199,6 +201,16 @@ fn run(study: &Study, outcome: &Outcome, setup: RunSetup) -> Run {
         files: BTreeMap::new(),
         checksum: String::new(),
     }
+}
+
+/// The own code of a study.
+fn own(study: &Study) -> Vec<OwnRun> {
+    let parts = study.own().into_iter();
+    let run = |(place, part): (String, OwnPart)| OwnRun {
+        place,
+        code: part.code.clone(),
+    };
+    parts.map(run).collect()
 }
 
 /// opt and the fluid bound per budget, with standard errors if opt is an estimate.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::error::InputError;
 use crate::files::{read_json, sha256};
 use crate::statistics::MeanAndError;
+use crate::task::OwnCode;
 
 /// A number per starting budget.
 pub type ByBudget = BTreeMap<u32, f64>;
@@ -57,6 +58,9 @@ pub struct Run {
     /// The reference policy of the paired differences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
+    /// Own code that the study ran, with its place there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnRun>,
     /// One entry per policy, in the order of the study.
     pub policies: Vec<PolicyRun>,
     /// Mean of opt_t over the episodes.
@@ -168,6 +172,16 @@ pub struct PolicyRun {
     /// Wall time of the policy.
     #[serde(default)]
     pub seconds: f64,
+}
+
+/// Own code that a study ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnRun {
+    /// Its place in the study file.
+    pub place: String,
+    /// Where it is found.
+    #[serde(flatten)]
+    pub code: OwnCode,
 }
 
 /// The bounds of an oracle at the end of a study, averaged over replications.

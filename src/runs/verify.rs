@@ -9,8 +9,9 @@ use super::{RunsError, read_study};
 use crate::config::StudyFile;
 use crate::dp::Backend;
 use crate::error::InputError;
-use crate::experiment::{EpisodeOutcome, Prepared, Record, RegretTally, RunList};
+use crate::experiment::{EpisodeOutcome, Prepared, Record, RegretTally, RunList, Study, Yardstick};
 use crate::files::{sha256, sha256_of_file};
+use crate::policy::MakePolicy;
 use crate::report::{overview, png};
 use crate::results::open_episodes;
 use crate::results::{EpisodeRow, EpisodesFormat, RecordLog, Run, SummaryRow, SweepIndex};
@@ -131,7 +132,6 @@ fn verify_finished(
     backend: &mut dyn Backend,
 ) -> Result<Vec<String>, RunsError> {
     let study = &file.study;
-    let prepared = Prepared::new(study)?;
     let path = folder.join("run.json");
     let run = Run::read(&path)?;
     let text = bytes(&path)?;
@@ -154,21 +154,69 @@ fn verify_finished(
     }
     let format = file.episodes_format;
     let replication = chosen(&run.checksum, study.replications);
-    let episodes = Episodes::read(folder, format, &prepared, replication)?;
+    let runnable = runnable(study);
+    let prepared = runnable.as_ref().map(Prepared::new).transpose()?;
+    let yardstick = match &prepared {
+        Some(prepared) => prepared.yardstick.clone(),
+        None => yardstick_of_lines(folder, format, study)?,
+    };
+    let mut episodes = Episodes::read(folder, format, study, &yardstick, replication)?;
     let summary = folder.join("summary.csv");
     let message = "found other means than those of the episodes; accepted: those";
     require(episodes.summary == bytes(&summary)?, &summary, message)?;
-    let again = run_again(&prepared, backend, replication, |_| true)?;
     let (name, number) = (format.file(), replication + 1);
+    let mut checks = vec![
+        format!("{} checksums", run.files.len() + 1),
+        format!("summary.csv from {} lines of {name}", episodes.count),
+    ];
+    checks.extend(not_run_again(study));
+    let Some(prepared) = prepared else {
+        return Ok(checks);
+    };
+    let again = run_again(&prepared, backend, replication, |_| true)?;
+    let ran = &prepared.study.policies;
+    let lines = &mut episodes.lines;
+    lines.retain(|row| ran.iter().any(|policy| policy.name == row.policy));
     let message = format!(
         "replication {number}: found other lines than when it is run again; accepted: those"
     );
     require(again == episodes.lines, &folder.join(name), message)?;
-    Ok(vec![
-        format!("{} checksums", run.files.len() + 1),
-        format!("summary.csv from {} lines of {name}", episodes.count),
-        format!("replication {number} run again: {} lines", again.len()),
-    ])
+    let count = again.len();
+    checks.push(format!("replication {number} run again: {count} lines"));
+    Ok(checks)
+}
+
+/// The part of a study that needs no own code; `None` if there is none.
+fn runnable(study: &Study) -> Option<Study> {
+    let mut part = study.clone();
+    let is_own = |maker: &dyn MakePolicy| maker.own().is_some_and(|own| !own.is_here);
+    part.policies.retain(|policy| !is_own(&*policy.maker));
+    part.reference = None;
+    let world_is_here = study.world.own().all(|own| own.is_here);
+    (world_is_here && !part.policies.is_empty()).then_some(part)
+}
+
+/// Budgets and optima as the first lines have them, for a world that is not here.
+fn yardstick_of_lines(
+    folder: &Path,
+    format: EpisodesFormat,
+    study: &Study,
+) -> Result<Yardstick, InputError> {
+    let rows = open_episodes(folder, format)?.take(study.episodes);
+    let rows: Vec<EpisodeRow> = rows.collect::<Result<_, _>>()?;
+    Ok(Yardstick {
+        budgets: rows.iter().map(|row| row.b_t).collect(),
+        opt: rows.iter().map(|row| row.opt).collect(),
+    })
+}
+
+/// Which own code keeps something from being run again.
+fn not_run_again(study: &Study) -> Option<String> {
+    let parts = study.own().into_iter().filter(|(_, part)| !part.is_here);
+    let parts: Vec<String> = parts
+        .map(|(place, part)| format!("{place}: own {}, not run again ({})", part.what, part.code))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn verify_unfinished(
@@ -203,9 +251,11 @@ fn verify_unfinished(
     }
     let lacking: usize = missing(study, &log).iter().map(Vec::len).sum();
     let mut checks = vec![format!("{} records, {lacking} to come", log.count())];
-    if let Some(replication) = replication {
+    checks.extend(not_run_again(study));
+    if let (Some(replication), Some(runnable)) = (replication, runnable(study)) {
+        finished.retain(|record| runnable.policies.iter().any(|p| p.name == record.policy));
         let has = |policy: &str| finished.iter().any(|record| record.policy == policy);
-        let prepared = Prepared::new(study)?;
+        let prepared = Prepared::new(&runnable)?;
         let lines = lines_of(&prepared, &finished);
         let number = replication + 1;
         let message = format!(
@@ -264,10 +314,10 @@ impl Episodes {
     fn read(
         folder: &Path,
         format: EpisodesFormat,
-        prepared: &Prepared,
+        study: &Study,
+        yardstick: &Yardstick,
         replication: usize,
     ) -> Result<Self, RunsError> {
-        let (study, yardstick) = (prepared.study, &prepared.yardstick);
         let path = folder.join(format.file());
         let mut rows = open_episodes(folder, format)?;
         let (mut count, mut lines, mut summary) = (0, Vec::new(), Vec::new());

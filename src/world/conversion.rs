@@ -1,13 +1,16 @@
 //! Conversion truths rho(theta, a): the probability that a context accepts an action. The learner never sees them.
 
-use super::ContextLaws;
+use std::sync::Arc;
+
 use super::conversion_check::{
     kernel_expansion, linear_stays_a_probability, probability_row, probability_rows,
     rows_by_action, weight_vector, win_probabilities,
 };
+use super::own::OwnRho;
+use super::{ContextLaws, OwnConversion};
 use crate::error::Invalid;
 use crate::oracle::sigmoid;
-use crate::task::{Application, Context, Kernel, KernelSpec};
+use crate::task::{Application, Context, Kernel, KernelSpec, Own};
 
 /// A conversion truth as a study file states it, not yet checked. Lists run over the non-null actions.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +65,13 @@ pub enum ConversionSpec {
         /// The rows.
         probabilities: Vec<Vec<f64>>,
     },
+    /// Code of the user's own.
+    Own {
+        /// Whether it depends on the step beyond the context.
+        by_step: bool,
+        /// The code.
+        own: Own<dyn OwnConversion>,
+    },
 }
 
 /// A checked conversion truth: every rho on the context support is a probability.
@@ -81,6 +91,7 @@ enum Kind {
     LogisticByAction(Vec<Vec<f64>>),
     Rkhs(KernelExpansion),
     Table(Vec<f64>),
+    Own(Arc<OwnRho>),
 }
 
 /// sum_i weights_i k(phi, centers_i).
@@ -151,6 +162,10 @@ impl Conversion {
                 probability_rows(probabilities, types, "one per context value", actions)?;
                 Kind::Table(probabilities.concat())
             }
+            ConversionSpec::Own { by_step, own } => {
+                let values = application.action_values();
+                Kind::Own(Arc::new(OwnRho::new(own.clone(), *by_step, values)))
+            }
         };
         Ok(Self { kind, actions })
     }
@@ -170,12 +185,32 @@ impl Conversion {
                 expansion.at(&phi).clamp(0.0, 1.0)
             }
             Kind::Table(rho) => rho[context.table_row() * self.actions + action - 1],
+            Kind::Own(own) => own.at(context, action),
         }
     }
 
     /// Whether rho depends on the step beyond the context.
     pub fn depends_on_step(&self) -> bool {
-        matches!(self.kind, Kind::ArmedByStep(_))
+        match &self.kind {
+            Kind::ArmedByStep(_) => true,
+            Kind::Own(own) => own.by_step,
+            _ => false,
+        }
+    }
+
+    /// The own code that it is, if it is any.
+    pub fn own(&self) -> Option<&Own<dyn OwnConversion>> {
+        match &self.kind {
+            Kind::Own(own) => Some(&own.own),
+            _ => None,
+        }
+    }
+
+    /// Called with contexts whose rho will be asked for one by one: own code is asked for all at once.
+    pub fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
+        if let Kind::Own(own) = &self.kind {
+            own.look(contexts);
+        }
     }
 
     /// Whether rho is looked up by context type.

@@ -3,7 +3,8 @@
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
-use crate::task::Support;
+use super::OwnLaw;
+use crate::task::{EpisodeContexts, Own, Support};
 
 /// The law of an arriving context at one or more steps.
 #[derive(Debug, Clone)]
@@ -25,6 +26,11 @@ pub(super) enum Law {
         low: Vec<f64>,
         high: Vec<f64>,
     },
+    Own {
+        low: Vec<f64>,
+        high: Vec<f64>,
+        own: Own<dyn OwnLaw>,
+    },
 }
 
 impl Law {
@@ -43,11 +49,55 @@ impl Law {
         }
     }
 
+    /// The own code that it is, if it is any.
+    pub(super) fn own(&self) -> Option<&Own<dyn OwnLaw>> {
+        match self {
+            Self::Own { own, .. } => Some(own),
+            _ => None,
+        }
+    }
+
+    /// Draws the arrivals of an episode from an own law, all at once.
+    pub(super) fn draw_episode(
+        &self,
+        rng: &mut impl Rng,
+        no_arrival: &[f64],
+        episode: &mut EpisodeContexts,
+    ) {
+        let Self::Own { low, .. } = self else { return };
+        let mut steps = Vec::with_capacity(no_arrival.len());
+        for (step, &p) in no_arrival.iter().enumerate() {
+            if !(p > 0.0 && rng.random::<f64>() < p) {
+                steps.push(step);
+            }
+        }
+        let mut features = vec![0.0; steps.len() * low.len()];
+        self.draw_own(rng, &steps, &mut features);
+        for (step, features) in steps.into_iter().zip(features.chunks_exact(low.len())) {
+            episode.arrive(step, |slot| {
+                slot.copy_from_slice(features);
+                None
+            });
+        }
+    }
+
+    /// Draws contexts at some steps (0-based) from an own law, with a new seed.
+    fn draw_own(&self, rng: &mut impl Rng, steps: &[usize], features: &mut [f64]) {
+        let seed = rng.random();
+        if let Self::Own { low, high, own } = self
+            && let Some(own) = &own.runs
+        {
+            own.draw(seed, steps, (low, high), features);
+        }
+    }
+
+    /// Draws the context of an arrival at `step` (0-based).
     pub(super) fn draw(
         &self,
         rng: &mut impl Rng,
         support: &Support,
         slot: &mut [f64],
+        step: usize,
     ) -> Option<u32> {
         match self {
             Self::Finite {
@@ -79,6 +129,10 @@ impl Law {
                     let normal: f64 = rng.sample(StandardNormal);
                     *x = (means[k][i] + deviations[k][i] * normal).clamp(low[i], high[i]);
                 }
+                None
+            }
+            Self::Own { .. } => {
+                self.draw_own(rng, &[step], slot);
                 None
             }
         }

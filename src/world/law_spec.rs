@@ -1,8 +1,9 @@
 //! Context laws as a study file states them, and the checks that turn them into laws.
 
+use super::OwnLaw;
 use super::law::{Law, running_sum};
 use crate::error::Invalid;
-use crate::task::{ContextRows, Support, finite_numbers};
+use crate::task::{ContextRows, Own, Support, finite_numbers};
 
 /// How far a list of probabilities may be from summing to one.
 const SUM_TOLERANCE: f64 = 1e-6;
@@ -60,6 +61,15 @@ pub enum LawSpec {
     },
     /// The empirical law of rows, step by step.
     Rows(ContextRows),
+    /// Code of the user's own, with contexts in a box.
+    Own {
+        /// Lower corner of the box.
+        low: Vec<f64>,
+        /// Upper corner of the box.
+        high: Vec<f64>,
+        /// The code.
+        own: Own<dyn OwnLaw>,
+    },
     /// A law per range of steps.
     ByStep {
         /// Ranges that cover all steps in order.
@@ -173,7 +183,10 @@ impl LawSpec {
                 }
                 Ok(first)
             }
-            Self::Grid { low, .. } | Self::Box { low, .. } | Self::Mixture { low, .. } => {
+            Self::Grid { low, .. }
+            | Self::Box { low, .. }
+            | Self::Mixture { low, .. }
+            | Self::Own { low, .. } => {
                 if low.is_empty() {
                     let field = format!("{field}.low");
                     return Err(Invalid::new(field, "an empty list", "at least one number"));
@@ -232,10 +245,13 @@ impl LawSpec {
             }
             Self::Box { low, high } => {
                 corners(field, low, high)?;
-                Ok(Law::Box {
-                    low: low.clone(),
-                    high: high.clone(),
-                })
+                let (low, high) = (low.clone(), high.clone());
+                Ok(Law::Box { low, high })
+            }
+            Self::Own { low, high, own } => {
+                corners(field, low, high)?;
+                let (low, high, own) = (low.clone(), high.clone(), own.clone());
+                Ok(Law::Own { low, high, own })
             }
             Self::Mixture {
                 components,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use rand::{Rng, RngExt};
 
+use super::OwnLaw;
 use super::law::{Law, pick, running_sum};
 use super::law_spec::{ContextsSpec, DayTypeSpec, LawSpec, no_arrival_by_step, probabilities};
 use crate::error::Invalid;
-use crate::task::{ContextRows, EpisodeContexts, Support, finite_numbers};
+use crate::task::{ContextRows, EpisodeContexts, Own, Support, finite_numbers};
 
 /// The checked laws of all types of day.
 #[derive(Debug, Clone)]
@@ -118,8 +119,15 @@ impl ContextLaws {
         let laws = self.days.iter().flat_map(|day| &day.laws);
         laws.filter_map(|law| match law {
             Law::Finite { .. } => None,
-            Law::Box { low, high } | Law::Mixture { low, high, .. } => Some((&low[..], &high[..])),
+            Law::Box { low, high }
+            | Law::Mixture { low, high, .. }
+            | Law::Own { low, high, .. } => Some((&low[..], &high[..])),
         })
+    }
+
+    /// The laws that are own code, one per type of day at most.
+    pub fn own(&self) -> impl Iterator<Item = &Own<dyn OwnLaw>> {
+        self.days.iter().filter_map(|day| day.laws.first()?.own())
     }
 
     /// Draws a type of day and replaces the contexts of an episode by new draws of that type, which is returned.
@@ -158,7 +166,7 @@ impl ContextLaws {
             }
         };
         let day = &self.days[day];
-        day.laws[day.step_law[step]].draw(rng, &self.support, slot)
+        day.laws[day.step_law[step]].draw(rng, &self.support, slot, step)
     }
 
     /// Draws `count` independent rows.
@@ -257,12 +265,16 @@ impl DayLaws {
 
     fn draw(&self, rng: &mut impl Rng, support: &Support, episode: &mut EpisodeContexts) {
         episode.clear();
+        if self.laws[0].own().is_some() {
+            return self.laws[0].draw_episode(rng, &self.no_arrival, episode);
+        }
         for (step, &law) in self.step_law.iter().enumerate() {
             let p = self.no_arrival[step];
             if p > 0.0 && rng.random::<f64>() < p {
                 continue;
             }
-            episode.arrive(step, |slot| self.laws[law].draw(rng, support, slot));
+            let law = &self.laws[law];
+            episode.arrive(step, |slot| law.draw(rng, support, slot, step));
         }
     }
 
@@ -335,8 +347,12 @@ impl DayLaws {
             return Ok(());
         }
         let law = spec.check(field, support)?;
-        self.step_law[steps].fill(self.laws.len());
-        self.laws.push(law);
+        // An own law depends on the step.
+        let copies = if law.own().is_some() { steps.len() } else { 1 };
+        for (i, step) in steps.enumerate() {
+            self.step_law[step] = self.laws.len() + i.min(copies - 1);
+        }
+        self.laws.extend(std::iter::repeat_n(law, copies));
         Ok(())
     }
 

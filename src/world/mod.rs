@@ -9,6 +9,7 @@ mod law_sample;
 mod law_spec;
 mod laws;
 mod optimum;
+mod own;
 #[allow(
     clippy::module_inception,
     reason = "the file of the struct that names the room"
@@ -20,4 +21,5 @@ pub use conversion::{Conversion, ConversionSpec};
 pub use law_spec::{ComponentSpec, ContextsSpec, DayTypeSpec, LawSpec, SegmentSpec};
 pub use laws::{ContextLaws, DayLaws};
 pub use optimum::{Estimate, Optimum};
+pub use own::{OwnConversion, OwnLaw};
 pub use world::{World, WorldSpec};

@@ -9,7 +9,7 @@ use super::{BudgetSpec, Budgets, ContextLaws, ContextsSpec, Conversion, Conversi
 use crate::error::{Invalid, shown};
 use crate::oracle::Truth;
 use crate::task::{
-    Application, ApplicationSpec, Context, ContextRows, FeatureRange, Task, TaskSpec,
+    Application, ApplicationSpec, Context, ContextRows, FeatureRange, OwnPart, Task, TaskSpec,
     check_horizon, check_table_types,
 };
 
@@ -194,6 +194,13 @@ impl World {
         self.conversion.depends_on_step()
     }
 
+    /// The parts that are own code.
+    pub fn own(&self) -> impl Iterator<Item = OwnPart<'_>> {
+        let laws = self.contexts.own().map(|own| own.part("contexts"));
+        let conversion = self.conversion.own().map(|own| own.part("conversion"));
+        laws.chain(conversion)
+    }
+
     /// Notes for the user on what the check changed or found unusual.
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -232,5 +239,9 @@ impl Truth for World {
 
     fn depends_on_step(&self) -> bool {
         self.depends_on_step()
+    }
+
+    fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
+        self.conversion.look(contexts);
     }
 }

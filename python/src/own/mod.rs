@@ -1,24 +1,23 @@
-//! Oracles and policies written in Python, as makers of policies for a study. An exception in them is stored, and ends the
-//! study after the episode.
+//! Oracles, policies and parts of worlds written in Python. A study file names them; the finder gives the objects of a call, or
+//! imports what the file names. An exception in them is stored, and ends the study after the episode.
 
 mod oracle;
 mod policy;
+mod world;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cbwk_gpu::config::Document;
-use cbwk_gpu::experiment::{NamedPolicy, Study};
-use cbwk_gpu::policy::LearnerSpec;
+use cbwk_gpu::config::{Document, FindOwn, Found};
+use cbwk_gpu::oracle::MakeOracle;
+use cbwk_gpu::policy::{LearnerSpec, MakePolicy};
 use cbwk_gpu::shop::LiveLearning;
-use cbwk_gpu::task::{EpisodeContexts, Task};
+use cbwk_gpu::task::{EpisodeContexts, OwnCode, Task};
+use cbwk_gpu::world::{OwnConversion, OwnLaw};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use toml::{Table, Value};
 
-use crate::errors::{of_input, refused, wrong};
-use crate::tables;
-use crate::task::TaskHandle;
+use crate::errors::{of_input, refused};
 
 pub use oracle::{OracleCell, OwnOracle};
 
@@ -48,66 +47,76 @@ fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The caller's policy, before it is added to a study.
-#[pyclass(frozen, module = "cbwk._native")]
+/// Finds own code: objects of the caller (each a `cbwk._entry.Entry`), or what can be imported.
 #[derive(Debug)]
-pub struct OwnPolicy {
-    name: String,
-    /// Makes the Python object from a task.
-    make: Py<PyAny>,
-    kind: Kind,
+pub struct Finder {
+    objects: Arc<Vec<Py<PyAny>>>,
+    mistake: Mistake,
+    /// Whether code that cannot be found is left out; then the study cannot be run.
+    lenient: bool,
 }
 
-#[derive(Debug)]
-enum Kind {
-    Policy { by_step: bool },
-    Learner { settings: Table },
-}
-
-#[pymethods]
-impl OwnPolicy {
-    /// A policy; `make(task, seeds)` makes the object for the replications of a wave. If it decides step by step, it is
-    /// called at every arrival.
-    #[staticmethod]
-    fn policy(name: String, make: Py<PyAny>, by_step: bool) -> Self {
-        let kind = Kind::Policy { by_step };
-        Self { name, make, kind }
+impl Finder {
+    /// A finder whose objects store their exceptions in `mistake`.
+    pub fn new(objects: Arc<Vec<Py<PyAny>>>, mistake: Mistake, lenient: bool) -> Self {
+        Self {
+            objects,
+            mistake,
+            lenient,
+        }
     }
 
-    /// Algorithm 1 with an oracle; `make(task)` makes the oracle of a replication.
-    #[staticmethod]
-    fn learner(name: String, make: Py<PyAny>, settings: &Bound<PyDict>) -> PyResult<Self> {
-        let settings = tables::table("policies", settings)?;
-        let kind = Kind::Learner { settings };
-        Ok(Self { name, make, kind })
-    }
-}
-
-impl OwnPolicy {
-    /// The policy for a study.
-    pub fn named(&self, study: &Study, mistake: &Mistake) -> PyResult<NamedPolicy> {
-        let task = study.world.task();
+    fn entry(
+        &self,
+        what: &str,
+        code: &OwnCode,
+        object: Option<u64>,
+    ) -> Result<Option<Py<PyAny>>, String> {
         Python::attach(|py| {
-            let make = self.make.clone_ref(py);
-            let handle = TaskHandle {
-                task: Arc::clone(task),
-            };
-            let handle = Py::new(py, handle)?.into_any();
-            Ok(match &self.kind {
-                Kind::Policy { by_step } => {
-                    let maker = policy::Maker::new(make, handle, *by_step, mistake.clone());
-                    NamedPolicy::new(self.name.clone(), maker)
-                }
-                Kind::Learner { settings } => {
-                    let spec = learner_spec(settings, task)?;
-                    let one = make.call1(py, (&handle,))?;
-                    let facts = oracle::facts(one.bind(py))?;
-                    let config = spec.check("policies", task, facts, 0).map_err(wrong)?;
-                    let maker = oracle::Maker::new(make, handle, config, mistake.clone());
-                    NamedPolicy::new(self.name.clone(), maker)
-                }
-            })
+            if let Some(number) = object {
+                let known = self.objects.get(number as usize);
+                let known = known.map(|object| object.clone_ref(py));
+                return known.map(Some).ok_or_else(|| {
+                    format!("found object {number}; accepted: an object of this call")
+                });
+            }
+            let arguments = (
+                what,
+                &code.module,
+                &code.class,
+                &code.arguments,
+                code.instance,
+                &code.source,
+            );
+            let found = || py.import("cbwk._entry")?.call_method1("find", arguments);
+            match found() {
+                Ok(entry) => Ok(Some(entry.unbind())),
+                Err(_) if self.lenient => Ok(None),
+                Err(error) => Err(error.value(py).to_string()),
+            }
         })
+    }
+}
+
+impl FindOwn for Finder {
+    fn policy(&self, code: &OwnCode, object: Option<u64>) -> Found<dyn MakePolicy> {
+        let entry = self.entry("policy", code, object)?;
+        Ok(entry.map(|entry| policy::Maker::shared(entry, self.mistake.clone())))
+    }
+
+    fn oracle(&self, code: &OwnCode, object: Option<u64>) -> Found<dyn MakeOracle> {
+        let entry = self.entry("oracle", code, object)?;
+        Ok(entry.map(|entry| oracle::Maker::shared(entry, self.mistake.clone())))
+    }
+
+    fn conversion(&self, code: &OwnCode, object: Option<u64>) -> Found<dyn OwnConversion> {
+        let entry = self.entry("conversion", code, object)?;
+        Ok(entry.map(|entry| world::Code::conversion(entry, self.mistake.clone())))
+    }
+
+    fn law(&self, code: &OwnCode, object: Option<u64>) -> Found<dyn OwnLaw> {
+        let entry = self.entry("contexts", code, object)?;
+        Ok(entry.map(|entry| world::Code::law(entry, self.mistake.clone())))
     }
 }
 

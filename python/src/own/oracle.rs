@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cbwk_gpu::oracle::{BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
-use cbwk_gpu::policy::{LearnerConfig, MakePolicy, Policy, PolicySetting, Start, WholeWave};
-use cbwk_gpu::task::{Context, EpisodeContexts, Task};
+use cbwk_gpu::oracle::{BoundFacts, Bounds, Diagnosis, LabeledData, MakeOracle, Oracle};
+use cbwk_gpu::task::{Context, Task};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use super::{Mistake, arrays_of, of_wave, open};
+use super::{Mistake, arrays_of, open};
 use crate::arrays::{Numbers, shape_text};
-use crate::errors::{refused, wrong};
+use crate::errors::refused;
+use crate::task::TaskHandle;
 
 /// What an oracle's class says of its bounds.
 pub fn facts(oracle: &Bound<PyAny>) -> PyResult<BoundFacts> {
@@ -65,8 +65,8 @@ impl OracleCell {
     }
 
     /// Asks for the bounds of contexts that are not known, all at once.
-    pub fn look<'c>(&self, contexts: impl Iterator<Item = Context<'c>>) {
-        let mut new: Vec<(Key, Context)> = Vec::new();
+    pub fn look<'c>(&self, contexts: &mut dyn Iterator<Item = Context<'c>>) {
+        let mut new: Vec<(Key, Context<'c>)> = Vec::new();
         {
             let known = open(&self.known);
             let Some(known) = known.as_ref() else { return };
@@ -144,7 +144,7 @@ impl OracleCell {
                 return;
             }
             if attempt == 0 {
-                self.look(std::iter::once(*context));
+                self.look(&mut std::iter::once(*context));
             }
         }
         out.fill(Bounds::UNKNOWN);
@@ -201,8 +201,8 @@ impl Oracle for OwnOracle {
         self.0.facts
     }
 
-    fn bulk(&self) -> Option<&dyn BulkBounds> {
-        Some(self)
+    fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
+        self.0.look(contexts);
     }
 
     fn diagnosis(&self) -> Diagnosis {
@@ -210,75 +210,42 @@ impl Oracle for OwnOracle {
     }
 }
 
-impl BulkBounds for OwnOracle {
-    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
-        let entries = pairs.entries.clone();
-        self.0
-            .look(entries.map(|entry| pairs.sample.context(entry)));
-        pairs.one_by_one(ucb, lcb, |context, row| self.0.bounds_of(context, row));
-    }
-}
-
-/// Makes learners with such oracles.
+/// Makes such oracles for the replications of a study.
 #[derive(Debug)]
 pub struct Maker {
-    make: Py<PyAny>,
-    task: Py<PyAny>,
-    config: LearnerConfig,
-    made: Mutex<Vec<Arc<OracleCell>>>,
+    entry: Py<PyAny>,
     mistake: Mistake,
 }
 
 impl Maker {
-    /// Of a Python function that makes the oracle of a task.
-    pub fn new(make: Py<PyAny>, task: Py<PyAny>, config: LearnerConfig, mistake: Mistake) -> Self {
-        Self {
-            make,
-            task,
-            config,
-            made: Mutex::default(),
-            mistake,
-        }
+    /// Of an entry that makes the object of a task.
+    pub fn shared(entry: Py<PyAny>, mistake: Mistake) -> Arc<dyn MakeOracle> {
+        Arc::new(Self { entry, mistake })
     }
 
-    fn cell(&self, task: &Task) -> PyResult<OracleCell> {
+    /// A new object; after an exception, which is kept, `None`, which has no facts.
+    fn cell(&self, task: &Task) -> OracleCell {
         Python::attach(|py| {
-            let object = self.make.call1(py, (&self.task,))?;
-            OracleCell::new(object.bind(py), task, self.mistake.clone())
+            let handle = TaskHandle {
+                task: Arc::new(task.clone()),
+            };
+            let object = self.entry.call_method1(py, "oracle", (handle,));
+            let cell =
+                |object: Py<PyAny>| OracleCell::new(object.bind(py), task, self.mistake.clone());
+            object.and_then(cell).unwrap_or_else(|error| {
+                self.mistake.put(error);
+                cell(py.None()).expect("None has no attributes to fail")
+            })
         })
     }
 }
 
-/// Says nothing, until the study has noticed that something is wrong.
-fn without_oracle(task: &Task, mistake: &Mistake) -> PyResult<OracleCell> {
-    Python::attach(|py| OracleCell::new(&py.None().into_bound(py), task, mistake.clone()))
-}
-
-impl MakePolicy for Maker {
-    fn make(&self, setting: &PolicySetting, start: Start) -> Box<dyn Policy> {
-        let task = &setting.task;
-        let cell = self.cell(task).or_else(|error| {
-            self.mistake.put(error);
-            without_oracle(task, &self.mistake)
-        });
-        let cell = Arc::new(cell.map_err(wrong).expect("None has no attributes to fail"));
-        open(&self.made).push(Arc::clone(&cell));
-        let oracle = Box::new(OwnOracle(cell));
-        let (task, delta) = (Arc::clone(task), setting.delta);
-        Box::new(self.config.learner(task, oracle, delta, start.choices))
+impl MakeOracle for Maker {
+    fn facts(&self, task: &Task) -> BoundFacts {
+        self.cell(task).facts
     }
 
-    fn whole_wave(&self) -> Option<&dyn WholeWave> {
-        Some(self)
-    }
-}
-
-impl WholeWave for Maker {
-    /// The bounds of an episode's contexts are asked for together, not one by one as they arrive.
-    fn episode_begins(&self, _episode: usize, _b_t: u32, contexts: &[&EpisodeContexts]) {
-        let cells = of_wave(&self.made, contexts.len());
-        for (cell, contexts) in cells.iter().zip(contexts) {
-            cell.look(contexts.iter());
-        }
+    fn make(&self, task: &Task) -> Box<dyn Oracle> {
+        Box::new(OwnOracle(Arc::new(self.cell(task))))
     }
 }

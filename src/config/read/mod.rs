@@ -6,6 +6,7 @@ mod policies;
 
 use std::path::Path;
 
+use super::own::own;
 use super::{Read, Section};
 use crate::error::InputError;
 use crate::files::read_text;
@@ -153,7 +154,7 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
             number += 1;
             let name = day.text_or("name", &format!("type {number}"))?;
             let weight = day.number("weight")?;
-            let read = |s: &mut Section| arrivals(s, &KINDS[..7], horizon, names);
+            let read = |s: &mut Section| arrivals(s, &KINDS[..8], horizon, names);
             let (law, no_arrival) = day.table("contexts", read)?;
             Ok(DayTypeSpec {
                 name,
@@ -178,9 +179,9 @@ fn contexts(s: &mut Section, horizon: usize, names: &mut FeatureNames) -> Read<C
     })
 }
 
-/// Kinds of context laws; the first five can be the law of a range of steps, and the first seven that of a type of day.
-const KINDS: [&str; 8] = [
-    "finite", "grid", "box", "mixture", "file", "by-step", "log", "days",
+/// Kinds of context laws; the first five can be the law of a range of steps, and the first eight that of a type of day.
+const KINDS: [&str; 9] = [
+    "finite", "grid", "box", "mixture", "file", "by-step", "log", "own", "days",
 ];
 
 /// The arrivals of a day of one type: their law, and the probability of no arrival.
@@ -210,6 +211,11 @@ fn arrivals(
                     },
                 })
             })?,
+        },
+        "own" => LawSpec::Own {
+            low: s.numbers("low")?,
+            high: s.numbers("high")?,
+            own: own(s, |finder, code, object| finder.law(code, object))?,
         },
         kind => law(s, kind, horizon, names)?,
     };
@@ -295,6 +301,7 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
         "logistic-by-action",
         "rkhs",
         "table",
+        "own",
     ];
     Ok(match s.kind(&kinds)?.as_str() {
         "armed" if s.has("highest_other_bid") => s.table("highest_other_bid", |s| {
@@ -323,6 +330,10 @@ fn conversion(s: &mut Section) -> Read<ConversionSpec> {
             kernel: s.table("kernel", kernel)?,
             centers: s.rows("centers")?,
             weights: s.numbers("weights")?,
+        },
+        "own" => ConversionSpec::Own {
+            by_step: s.flag_or("by_step", false)?,
+            own: own(s, |finder, code, object| finder.conversion(code, object))?,
         },
         _ => ConversionSpec::Table {
             probabilities: s.rows("probabilities")?,

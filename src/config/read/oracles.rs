@@ -1,6 +1,7 @@
 //! The oracle of a policy in a study file.
 
 use super::kernel;
+use crate::config::own::own;
 use crate::config::{Read, Section};
 use crate::dp::Link;
 use crate::oracle::{
@@ -20,7 +21,7 @@ pub(super) enum DefaultBounds {
     Tight,
 }
 
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "armed",
     "armed-by-step",
     "glm",
@@ -29,6 +30,7 @@ const KINDS: [&str; 8] = [
     "gp",
     "neural",
     "known",
+    "own",
 ];
 
 /// The oracle; by default the one made for the true conversion model.
@@ -64,7 +66,7 @@ fn made_for(truth: &ConversionSpec) -> Option<&'static str> {
         }
         ConversionSpec::Linear { .. } => Some("glm"),
         ConversionSpec::Rkhs { .. } => Some("kernel"),
-        ConversionSpec::Table { .. } => None,
+        ConversionSpec::Table { .. } | ConversionSpec::Own { .. } => None,
     }
 }
 
@@ -87,6 +89,7 @@ fn read(
             radius_scale: s.number_or("radius_scale", 1.0)?,
         }),
         "neural" => OracleSpec::Neural(neural(s)?),
+        "own" => OracleSpec::Own(own(s, |finder, code, object| finder.oracle(code, object))?),
         _ => OracleSpec::Known,
     })
 }

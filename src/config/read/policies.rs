@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::WHOLE;
 use super::context_rows::{self, FeatureNames};
 use super::oracles::{DefaultBounds, oracle};
+use crate::config::own::own;
 use crate::config::{Read, Section};
 use crate::history::{LabeledLog, LogForm};
 use crate::oracle::OracleSpec;
@@ -41,6 +42,7 @@ pub(in crate::config) fn policies(
             "random",
             "fixed",
             "fixed:<a>",
+            "own",
         ];
         let kind = s.kind(&kinds)?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
@@ -74,6 +76,7 @@ pub(in crate::config) fn policies(
                 oracle: oracle(s, truth, DefaultBounds::Paper)?,
             },
             "random" => PolicySpec::Random,
+            "own" => PolicySpec::Own(own(s, |finder, code, object| finder.policy(code, object))?),
             "fixed" => PolicySpec::FixedValue {
                 value: s.number("value")?,
             },

@@ -100,6 +100,21 @@ impl<'d> Section<'d> {
         self.document.error_at(origin, message)
     }
 
+    /// The error of the whole section.
+    pub fn refuse(&self, message: &str) -> InputError {
+        let message = format!("{}{message}", self.place());
+        self.document.error_at(self.origin, message)
+    }
+
+    /// A number by which the caller refers to an object; it is not part of the resolved study.
+    pub fn reference(&mut self, key: &str) -> Read<Option<u64>> {
+        match self.find(key).map(|item| (item, &item.node)) {
+            None => Ok(None),
+            Some((_, Node::Whole(number))) if *number >= 0 => Ok(Some(*number as u64)),
+            Some((item, _)) => Err(self.wrong(item, &self.field(key), "a whole number from 0")),
+        }
+    }
+
     /// The section's path as the start of a message.
     fn place(&self) -> String {
         match self.path.is_empty() {
