@@ -154,6 +154,19 @@ fn beta_binomial_by_step() {
 }
 
 #[test]
+fn beta_binomial_by_type() {
+    Case {
+        contexts: TWO_TYPES,
+        conversion: "kind = \"table\"\nprobabilities = [[0.8, 0.5, 0.2], [0.6, 0.5, 0.4]]",
+        oracle: "kind = \"tabular\"",
+        sides: Sides::Both,
+        observations: 2000,
+        narrow: 0.7,
+    }
+    .check();
+}
+
+#[test]
 fn logistic_mixture() {
     Case {
         contexts: "kind = \"grid\"\nlow = [0.0, 0.0]\nhigh = [1.0, 30.0]\npoints = [3, 3]",

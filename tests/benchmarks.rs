@@ -12,7 +12,7 @@ use cbwk_gpu::dp::cpu::Dense;
 use cbwk_gpu::experiment;
 use cbwk_gpu::fluid::{Hull, Mix, Program};
 use cbwk_gpu::oracle::Known;
-use cbwk_gpu::policy::{LogisticUcb1, Policy};
+use cbwk_gpu::policy::{LinearProgram, Policy};
 use cbwk_gpu::task::Context;
 use common::{rng, study, table_instance};
 use rand::RngExt;
@@ -186,7 +186,8 @@ fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
     let steps: [&[f64]; 4] = [&[1.0]; 4];
     let instance = Arc::new(table_instance(&[&[3.0]], &[&[1]], &[&[0.8]], &steps, 2));
     let oracle = Box::new(Known::new(instance.clone()));
-    let mut policy = LogisticUcb1::new(Arc::clone(instance.task()), oracle, 0.1, 0.0, rng(5));
+    let mut policy =
+        LinearProgram::logistic_ucb1(Arc::clone(instance.task()), oracle, 0.1, 0.0, rng(5));
     let mut served = 0.0;
     for step in 0..4000 {
         if step % 4 == 0 {
@@ -204,7 +205,8 @@ fn logistic_ucb1_serves_the_share_that_the_budget_allows() {
     assert!((served / 4000.0 - 0.625).abs() < 4.0 * (0.625f64 * 0.375 / 4000.0).sqrt());
     // A correction as large as the budget leaves nothing to spend.
     let oracle = Box::new(Known::new(instance.clone()));
-    let mut policy = LogisticUcb1::new(Arc::clone(instance.task()), oracle, 0.1, 2.0, rng(5));
+    let mut policy =
+        LinearProgram::logistic_ucb1(Arc::clone(instance.task()), oracle, 0.1, 2.0, rng(5));
     policy.start_episode(1, 2);
     let context = Context {
         step: 0,

@@ -78,6 +78,11 @@ fn what_does_not_belong_together_is_refused_by_name() {
             "mixture",
         ),
         (
+            "kind = \"tabular\", bounds = \"paper\"",
+            "bounds",
+            "beta-binomial",
+        ),
+        (
             "kind = \"logistic\", bounds = \"mixture\", gamma = 0.5",
             "gamma",
             "paper",
@@ -148,6 +153,7 @@ fn oracles_keep_their_word_about_their_bounds() {
         ("armed", ", bounds = \"beta-binomial\""),
         ("armed-by-step", ""),
         ("armed-by-step", ", bounds = \"beta-binomial\""),
+        ("tabular", ""),
         ("logistic", ""),
         ("logistic", ", bounds = \"mixture\""),
         ("glm", ", link = \"linear\""),

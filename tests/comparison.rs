@@ -297,6 +297,73 @@ fn reproduce_runs_both_panels_and_judges_them() {
     }
 }
 
+/// Every policy on both panels; then the policies of one folder compared, and a table with columns by choice.
+#[test]
+fn the_long_comparison_and_its_tables() {
+    let folder = tempdir().unwrap();
+    let args = "reproduce --all --out o --actions 2 --episodes 6 --replications 3 --quiet";
+    let table = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    let out = folder.path().join("o");
+    let page = read(&out, "comparison.md");
+    let run: Value = serde_json::from_str(&read(&out.join("pricing-K2"), "run.json")).unwrap();
+    let policies = run["policies"].as_array().unwrap();
+    assert!(policies.len() >= 17, "{}", policies.len());
+    for policy in policies {
+        let name = policy["name"].as_str().unwrap();
+        assert!(table.contains(name) && page.contains(name), "{name}");
+        let times = &policy["decision_seconds"];
+        let [p50, p99] = ["p50", "p99"].map(|key| times[key].as_f64().unwrap());
+        assert!(0.0 < p50 && p50 <= p99 && p99 < 10.0, "{name}: {times}");
+    }
+    assert!(page.contains("## pricing, K = 2") && page.contains("over clairvoyant, paired"));
+    let args = "compare o/auction-K2 --band bootstrap --format json";
+    let found = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let pairs = found["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), policies.len() * (policies.len() - 1) / 2);
+    for pair in pairs {
+        let number = |key: &str| pair[key].as_f64().unwrap();
+        let inside = number("lower") <= number("difference") + 1e-9
+            && number("difference") <= number("upper") + 1e-9;
+        let p_values = 0.0 <= number("p") && number("p") <= number("p_holm");
+        assert!(inside && p_values && number("p_holm") <= 1.0, "{pair}");
+        assert!(number("difference") >= 0.0, "{pair}");
+    }
+    let args = "compare o/auction-K2 --policy clairvoyant --policy ts-update --band normal";
+    let text = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    assert!(
+        text.contains("lower 95%") && text.contains("p (Holm)"),
+        "{text}"
+    );
+    assert_eq!(text.matches("clairvoyant").count(), 2, "{text}");
+    let args =
+        "simulate --out o/auction-K2 --resume --quiet --format latex --columns slope,final-regret";
+    let text = cbwk_ok(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    assert!(
+        text.contains("policy & slope $\\pm$ 3 s.e. & final regret & $\\pm$ 3 s.e. \\\\"),
+        "{text}"
+    );
+    for (args, expected) in [
+        (
+            "compare o/auction-K2 --policy nobody",
+            "--policy: found `nobody`; accepted: a policy of the study: mimic-opt-dp",
+        ),
+        (
+            "simulate --out o/auction-K2 --resume --quiet --columns regret",
+            "--columns: found `regret`; accepted: some of mean-reward, of-opt",
+        ),
+        ("compare o", "run.json is missing"),
+    ] {
+        let output = cbwk(folder.path(), &args.split(' ').collect::<Vec<_>>());
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(
+            message.contains(expected),
+            "expected {expected:?}, got {message:?}"
+        );
+    }
+}
+
 /// The error of the estimate of opt falls as 1 / sqrt(M): the slope over M = 20 to 500, 60 estimates each, is -1/2 within 4
 /// of its standard errors (false alarm 6e-5) and that error is small enough to tell it from -1/4.
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cbwk_gpu::dp::cpu::Cpu;
 use cbwk_gpu::history::{EmpiricalLaw, Exposure, FeatureColumns, LabeledLog, LogForm};
 use cbwk_gpu::learner::{Learner, LearnerSettings};
-use cbwk_gpu::oracle::OracleSpec;
+use cbwk_gpu::oracle::{Arms, OracleSpec};
 use cbwk_gpu::policy::{
     InitialArrival, InitialLog, InitialRows, LearnerSpec, PolicySetting, PolicySpec, Start, advance,
 };
@@ -139,7 +139,7 @@ fn a_log_starts_a_policy_and_a_learner_alike() {
     let log = parse(&text, 3);
     let task = Arc::new(task(3, 2));
     let spec = OracleSpec::BetaBinomial {
-        by_step: false,
+        arms: Arms::Single,
         radius_scale: 1.0,
     };
     let arrival = |i: usize| InitialArrival {

@@ -82,6 +82,19 @@ fn small(name: &str, episodes: u64, policies: &[&str]) -> Study {
     })
 }
 
+/// Published baselines beside those of the presets.
+const BASELINES: [&str; 9] = [
+    "ts-fixed",
+    "ts-update",
+    "resolve",
+    "lin-cbwk",
+    "primal-dual",
+    "dual-pacing",
+    "pid-pacing",
+    "explore-then-commit",
+    "epsilon-greedy",
+];
+
 fn parsed(text: &str) -> Study {
     Study::from_document(&Document::parse(Path::new("study"), text).unwrap()).unwrap()
 }
@@ -154,6 +167,8 @@ fn a_resumed_wave_gives_the_same_records() {
         small("rush-hour-pricing", 6, &[]),
         small("ad-auction-budgets", 8, &[]),
         small("loan-table", 8, &[]),
+        small("paper-auction", 12, &BASELINES),
+        small("paper-pricing", 6, &BASELINES),
     ];
     let (mut waves, mut policies, mut wrong) = (0, 0, Vec::new());
     for study in &studies {

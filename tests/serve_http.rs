@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use common::{cbwk, say};
 use rand::RngExt;
-use served::{Http, begin, load, small_shop};
+use served::{Http, begin, first_answer, load, small_shop};
 use tempfile::tempdir;
 
 #[test]
@@ -119,10 +119,8 @@ fn a_stop_answers_open_requests_first() {
         } else {
             "decide"
         };
-        assert_eq!(
-            client.post(op, body.as_bytes()).unwrap(),
-            (200, answer.clone())
-        );
+        let (status, repeated) = client.post(op, body.as_bytes()).unwrap();
+        assert_eq!((status, first_answer(repeated)), (200, answer.clone()));
     }
     say(&format!(
         "{} answers before the stop, all kept",

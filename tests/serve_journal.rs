@@ -55,7 +55,37 @@ fn some_days(live: &mut Live, days: usize) {
                     live,
                     format!(r#"{{"op":"observe","id":"{id}","accepted":{accepted}}}"#),
                 );
+                if step == 4 {
+                    let corrected = !accepted;
+                    ask(
+                        live,
+                        format!(r#"{{"op":"correct","id":"{id}","accepted":{corrected}}}"#),
+                    );
+                }
+                if step == 5 && accepted {
+                    let forget = day % 2 == 0;
+                    ask(
+                        live,
+                        format!(r#"{{"op":"cancel","id":"{id}","forget":{forget}}}"#),
+                    );
+                }
             }
+            let event = match step {
+                2 => format!(r#"{{"op":"adjust","id":"{day} in","units":2,"reason":"delivery"}}"#),
+                6 => format!(
+                    r#"{{"op":"record","id":"{day} r","step":6,"context":{{"x":0.2}},"offer":{},"accepted":true}}"#,
+                    [1.0, 2.5][day % 2]
+                ),
+                7 if day > 0 => format!(
+                    r#"{{"op":"forget","id":"{day} f","ids":["{}-1","{day}-6"]}}"#,
+                    day - 1
+                ),
+                8 => format!(
+                    r#"{{"op":"decide","id":"{day} party","step":8,"context":{{}},"offers":[1,2],"quantity":2}}"#
+                ),
+                _ => continue,
+            };
+            ask(live, event);
         }
         ask(live, format!(r#"{{"op":"end","episode":"{day}"}}"#));
         if day > 0 {

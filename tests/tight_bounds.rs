@@ -240,6 +240,7 @@ fn wrappers_adjust_bounds_and_forward_the_rest() {
 fn plans_and_decisions_see_the_same_bounds() {
     for oracle in [
         "kind = \"armed-by-step\", bounds = \"beta-binomial\"",
+        "kind = \"tabular\"",
         "kind = \"logistic\", bounds = \"mixture\"",
         "kind = \"glm\", link = \"linear\", bounds = \"mixture\"",
     ] {

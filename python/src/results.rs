@@ -146,7 +146,9 @@ impl RunResults {
         report::table::study(
             &self.results,
             report::style::Style::Plain { width: usize::MAX },
+            &[],
         )
+        .expect("all columns are known")
     }
 
     /// Notes of the study's check.

@@ -253,7 +253,7 @@ fn merged(
         let records = own
             .into_iter()
             .map(|record| Ok::<_, RunError>(record.clone()));
-        let outcome = prepared.policy_outcome(number, records, work.elapsed);
+        let outcome = prepared.policy_outcome(number, records, &work);
         policies.push(outcome.map_err(of_run)?);
         all.add(&work);
     }

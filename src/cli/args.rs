@@ -8,7 +8,7 @@ use super::long_args::{ClusterCommand, MergeArgs, StatusArgs, VerifyArgs};
 use super::machine_args::MachineArgs;
 use super::offer::OfferArgs;
 use super::serve_args::ServeArgs;
-use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs};
+use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs, RepriceArgs};
 use super::terminal;
 use cbwk_gpu::report::style::Style;
 
@@ -46,6 +46,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Make a page of results that opens in any browser, offline, with its plots as SVG and PNG beside it.
     Report(ReportArgs),
+    /// Compare the policies of a results folder: final regrets with bands, and all pairs with Holm's correction.
+    Compare(CompareArgs),
     /// Run the paper's comparison: both panels of its figure, and a page that holds its claims against the numbers.
     Reproduce(ReproduceArgs),
     /// Make a task folder of a raw CSV file: task.toml (steps, actions, capacity, how columns become features) and log.csv.
@@ -61,6 +63,8 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Run a task folder's learner: an offer for every customer, as JSON lines or HTTP, every answer in a journal.
     Serve(ServeArgs),
+    /// Change the prices or the largest budget of a task folder in use; what was learnt is kept.
+    Reprice(RepriceArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
     Devices,
     /// List the study files that come with the program with their oracles, or print one, ready to edit; or print a log
@@ -122,7 +126,8 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
     pub delta: Option<f64>,
     /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, tight-opt-dp,
-    /// thompson-opt-dp, square-cbwk, logistic-ucb1, clairvoyant, fluid, myopic, random, fixed:<a> (fixed:0 offers nothing).
+    /// thompson-opt-dp, square-cbwk, logistic-ucb1, ts-fixed, ts-update, lin-cbwk, primal-dual, resolve, explore-then-commit,
+    /// epsilon-greedy, dual-pacing, pid-pacing, clairvoyant, fluid, myopic, random, fixed:<a> (fixed:0 offers nothing).
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,
     /// Reference policy of the paired differences, by name. Default: clairvoyant, else the first of the study.
@@ -137,6 +142,9 @@ pub struct SimulateArgs {
     /// How to write the lines of episodes: parquet needs a program built with the feature parquet.
     #[arg(long, value_name = "FORMAT", value_parser = cbwk_gpu::results::EpisodesFormat::WORDS)]
     pub episodes_format: Option<String>,
+    /// Columns of the table after the policy, such as final-regret,of-opt,slope; an error comes with its number. Default: all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// Shards, resuming and saving.
     #[command(flatten)]
     pub durable: DurableArgs,
@@ -176,6 +184,35 @@ const ENGINES: &str = "Shards run on any engine:
                 cbwk-gpu simulate STUDY.toml --out DIR --resume \\
                 --shard $((JOB_COMPLETION_INDEX + 1))/64'";
 
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Results folder of a study.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Policy to compare, by its name in the study (repeatable). Default: all.
+    #[arg(long = "policy", value_name = "NAME")]
+    pub policies: Vec<String>,
+    /// Bands around means and differences.
+    #[arg(long, value_enum, default_value_t = BandChoice::ThreeSe)]
+    pub band: BandChoice,
+    /// What standard output gets.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
+}
+
+/// How bands are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BandChoice {
+    /// 3 standard errors.
+    #[value(name = "3se")]
+    ThreeSe,
+    /// 95% by the normal law.
+    Normal,
+    /// 95% by 2,000 bootstrap resamples of the replications.
+    Bootstrap,
+}
+
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
@@ -185,8 +222,12 @@ pub struct ReproduceArgs {
     /// Write into --out even if it holds results, which are removed first; other files stay.
     #[arg(long)]
     pub force: bool,
-    /// Numbers K of bids and prices; the paper does not state its own.
-    #[arg(long, value_name = "K,...", value_delimiter = ',', default_value = "4",
+    /// Compare every policy of the program, the published baselines included, and write comparison.md in place of the paper's
+    /// figure and claims.
+    #[arg(long)]
+    pub all: bool,
+    /// Numbers K of bids and prices; the paper does not state its own. Default: 4; with --all 2,4,8.
+    #[arg(long, value_name = "K,...", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub actions: Vec<u32>,
     /// Episodes T; 2000 are enough to distinguish linear growth from slower growth.

@@ -31,7 +31,7 @@ pub fn merge(args: &MergeArgs) -> anyhow::Result<()> {
         Some(sweep) => Shown::Sweep(sweep, &runs),
     };
     let last = format!("results in {}", folder.path().display());
-    show(shown, args.format, &last)
+    show(shown, args.format, &args.columns, &last)
 }
 
 /// Runs `status`.

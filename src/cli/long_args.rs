@@ -21,6 +21,9 @@ pub struct MergeArgs {
     /// Worker threads. Default: one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Columns of the table after the policy, such as final-regret,of-opt,slope. Default: all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// What standard output gets.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub format: TableFormat,

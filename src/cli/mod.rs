@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod colour;
+mod compare;
 mod devices;
 mod evaluate;
 mod failure;
@@ -18,6 +19,7 @@ mod plan;
 mod presets;
 mod progress;
 mod report;
+mod reprice;
 mod reproduce;
 mod resources;
 mod runner;
@@ -98,6 +100,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Report(args) => report::report(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Import(args) => import::import(args),
         Command::Fit(args) => fit::fit(args),
@@ -105,6 +108,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Offer(args) => offer::offer(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
+        Command::Reprice(args) => reprice::reprice(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),
         Command::Completions(args) => shell::completions(args),

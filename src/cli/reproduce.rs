@@ -1,4 +1,4 @@
-//! `cbwk-gpu reproduce`.
+//! `cbwk-gpu reproduce`: the paper's comparison, or the long one of all policies.
 
 use std::time::Instant;
 
@@ -7,6 +7,7 @@ use super::machine;
 use super::runner::{StudyRunner, results_folder};
 use super::show::{json_list, place_and_time, print};
 use cbwk_gpu::config::{COMPARED, PaperPanel, StudyFile};
+use cbwk_gpu::report::comparison::{self, ComparedPanel};
 use cbwk_gpu::report::verdict::{self, FigurePanel};
 use cbwk_gpu::report::{plot, write_picture};
 use cbwk_gpu::results::{PolicyRun, Results};
@@ -22,12 +23,18 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
     let default = if args.episodes > LONG { 10 } else { 50 };
     let replications = args.replications.unwrap_or(default);
     let mut actions = args.actions.clone();
+    if actions.is_empty() {
+        actions.extend_from_slice(if args.all { &[2, 4, 8] } else { &[4] });
+    }
     actions.sort_unstable();
     actions.dedup();
     let mut studies: Vec<(u32, PaperPanel, StudyFile)> = Vec::new();
     for &k in &actions {
         for panel in PaperPanel::ALL {
-            let mut document = panel.document(k, "--actions")?;
+            let mut document = match args.all {
+                true => panel.long_document(k, "--actions")?,
+                false => panel.document(k, "--actions")?,
+            };
             document.set_whole("study", "episodes", args.episodes, "--episodes");
             document.set_whole("study", "replications", replications, "--replications");
             document.set_whole("study", "seed", args.seed, "--seed");
@@ -41,7 +48,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
     let mut runner = StudyRunner::start(&args.machine, checked, args.out.as_deref())?;
     let folder = results_folder(args.out.as_deref(), args.force, "reproduce")?;
     let mut panels = Vec::new();
-    let mut runs = Vec::new();
+    let mut compared = Vec::new();
     for same_actions in studies.chunk_by(|(k, ..), (next, ..)| k == next) {
         let (mut charts, mut improved) = (Vec::new(), Vec::new());
         for (k, panel, file) in same_actions {
@@ -52,12 +59,19 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
             let inner = folder.inner(&format!("{}-K{k}", panel.name()), args.force)?;
             StudyData::default().write(file, &inner)?;
             let others = || {
-                let (done, all, place) = (panels.len(), studies.len(), folder.path().display());
+                let (done, all, place) = (compared.len(), studies.len(), folder.path().display());
                 let text = format!("; {done} of {all} panels are finished in {place}");
                 Some(text)
             };
             let results = runner.run(file, &inner, others)?;
             let results = results.expect("whole studies have results");
+            compared.push(ComparedPanel {
+                name: format!("{}, K = {k}", panel.name()),
+                run: results.run.clone(),
+            });
+            if args.all {
+                continue;
+            }
             // The paper's figure shows the paper's policies; the improvement has a figure of its own.
             let paper = results.first_policies(COMPARED.len());
             charts.push(plot::with_paper_names(plot::regret(&paper)));
@@ -68,7 +82,9 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
                 &results,
                 excess(&results),
             ));
-            runs.push(results.run.text());
+        }
+        if args.all {
+            continue;
         }
         let figure = plot::side_by_side(&charts);
         let k = same_actions[0].0;
@@ -80,11 +96,19 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<()> {
         "T = {} episodes, H = {} steps, budget B = {}, {replications} replications, seed {}.",
         args.episodes, args.horizon, args.budget, args.seed
     );
-    let page = verdict::verdict(&setting, &panels);
-    folder.write("verdict.md", page.as_bytes())?;
+    let (name, page) = match args.all {
+        true => ("comparison.md", comparison::long_page(&setting, &compared)),
+        false => ("verdict.md", verdict::verdict(&setting, &panels)),
+    };
+    folder.write(name, page.as_bytes())?;
     let style = args.machine.format.style();
     let page = match args.machine.format {
-        TableFormat::Json => return print(&json_list(runs.into_iter())),
+        TableFormat::Json => {
+            return print(&json_list(compared.iter().map(|panel| panel.run.text())));
+        }
+        TableFormat::Latex | TableFormat::Table if args.all => {
+            comparison::long_table(&compared).text(style)
+        }
         TableFormat::Latex => verdict::tables(&panels, style),
         TableFormat::Table => style.prose(&page),
         TableFormat::Markdown => page,

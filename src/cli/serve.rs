@@ -28,6 +28,8 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         seed: 0,
         hold_ms: args.hold.map(|seconds| u64::from(seconds) * 1000),
         sync: args.sync == SyncChoice::Every,
+        fixed: args.policy.fixed(),
+        ..LiveSettings::default()
     };
     let token = args.token_file.as_deref().map(read_token).transpose()?;
     if let Some(address) = args.listen {

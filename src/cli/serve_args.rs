@@ -27,12 +27,47 @@ pub struct ServeArgs {
     /// other policies can be judged by it later.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub explore: f64,
+    /// Who makes the offers: the learner, or always one price, wage or bid of the list (the learner still learns).
+    #[arg(long, value_name = "learner|fixed:PRICE", default_value = "learner", value_parser = played)]
+    pub policy: Played,
     /// Seconds for which an offer without an outcome holds its units. Default: until its episode ends.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub hold: Option<u32>,
     /// Worker threads of plans. Default: one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+}
+
+/// Who makes the offers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Played {
+    /// The learner.
+    Learner,
+    /// Always one offer.
+    Fixed(f64),
+}
+
+impl Played {
+    /// The offer that is always made.
+    pub fn fixed(self) -> Option<f64> {
+        match self {
+            Self::Learner => None,
+            Self::Fixed(value) => Some(value),
+        }
+    }
+}
+
+fn played(text: &str) -> Result<Played, String> {
+    let fixed = |text: &str| {
+        text.parse()
+            .ok()
+            .filter(|x: &f64| *x > 0.0 && x.is_finite())
+    };
+    match (text, text.strip_prefix("fixed:").and_then(fixed)) {
+        ("learner", _) => Ok(Played::Learner),
+        (_, Some(value)) => Ok(Played::Fixed(value)),
+        _ => Err("accepted: learner, or fixed: and a price, wage or bid".into()),
+    }
 }
 
 /// When an answer is given.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::args::TableFormat;
+use cbwk_gpu::error::InputError;
 use cbwk_gpu::report;
 use cbwk_gpu::results::{Results, Run, SweepIndex};
 
@@ -14,17 +15,26 @@ pub enum Shown<'a> {
     Sweep(&'a SweepIndex, &'a [Run]),
 }
 
-/// Prints results; the last line of a table names their folder.
-pub fn show(shown: Shown, format: TableFormat, last: &str) -> anyhow::Result<()> {
+/// Prints results, with all columns or some; the last line of a table names their folder.
+pub fn show(
+    shown: Shown,
+    format: TableFormat,
+    columns: &[String],
+    last: &str,
+) -> anyhow::Result<()> {
     let style = format.style();
     let table = match (shown, format) {
         (Shown::Study(results), TableFormat::Json) => return print(&results.run.text()),
         (Shown::Sweep(_, runs), TableFormat::Json) => {
             return print(&json_list(runs.iter().map(Run::text)));
         }
-        (Shown::Study(results), _) => report::table::study(results, style),
-        (Shown::Sweep(index, runs), _) => report::overview::table(index, runs, style),
+        (Shown::Study(results), _) => report::table::study(results, style, columns),
+        (Shown::Sweep(index, runs), _) => report::overview::table(index, runs, style, columns),
     };
+    let table = table.map_err(|invalid| {
+        let message = format!("found {}; accepted: {}", invalid.found, invalid.accepted);
+        InputError::option("--columns", message)
+    })?;
     print(&(table + &style.prose(&format!("\n{last}"))))
 }
 

@@ -47,7 +47,8 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
             Shown::Sweep(index, &runs)
         }
     };
-    show(shown, args.machine.format, &format!("results in {place}"))
+    let last = format!("results in {place}");
+    show(shown, args.machine.format, &args.columns, &last)
 }
 
 /// The requested study or sweep; with `--resume` alone, the one in the folder.

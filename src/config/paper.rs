@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Document, preset};
+use super::{Document, Wanted, preset};
 use crate::error::InputError;
 
 /// A panel of the paper's figure: auction or pricing.
@@ -19,6 +19,21 @@ pub const COMPARED: [&str; 3] = ["mimic-opt-dp", "square-cbwk", "logistic-ucb1"]
 
 /// The learner with tight bounds, which is not in the paper.
 const IMPROVED: &str = "tight-opt-dp";
+
+/// All other kinds of policies that learn, and the reference: with [`COMPARED`] and the tight learner the long comparison.
+const OTHERS: [&str; 11] = [
+    "thompson-opt-dp",
+    "ts-fixed",
+    "ts-update",
+    "resolve",
+    "lin-cbwk",
+    "primal-dual",
+    "dual-pacing",
+    "pid-pacing",
+    "explore-then-commit",
+    "epsilon-greedy",
+    "clairvoyant",
+];
 
 impl PaperPanel {
     /// Both, in the order of their presets.
@@ -56,6 +71,39 @@ impl PaperPanel {
         let policies = COMPARED.iter().chain([&IMPROVED]);
         let policies: Vec<String> = policies.map(ToString::to_string).collect();
         document.choose_policies(&policies, option);
+        Ok(document)
+    }
+
+    /// The same with every policy of the program that learns: the published baselines with tight bounds, where these have any,
+    /// and the paper's two also in their stronger variants (one dual for all episodes, tight bounds).
+    pub fn long_document(self, actions: u32, option: &str) -> Result<Document, InputError> {
+        let mut document = self.document(actions, option)?;
+        let policies = COMPARED.iter().chain([&IMPROVED]).chain(&OTHERS);
+        let mut wanted: Vec<Wanted> = policies
+            .map(|kind| Wanted::Named(kind.to_string()))
+            .collect();
+        let (kind, bounds) = match self {
+            Self::Auction => ("armed", "beta-binomial"),
+            Self::Pricing => ("logistic", "mixture"),
+        };
+        let mut oracle = toml::Table::new();
+        oracle.insert("kind".into(), kind.into());
+        let mut tight = oracle.clone();
+        tight.insert("bounds".into(), bounds.into());
+        let mut add = |kind: &str, name: &str, key: &str, value: toml::Value, oracle| {
+            let mut table = toml::Table::new();
+            table.insert("kind".into(), kind.into());
+            table.insert("name".into(), name.into());
+            table.insert("oracle".into(), toml::Value::Table(oracle));
+            table.insert(key.into(), value);
+            wanted.push(Wanted::Stated(table));
+        };
+        let (square, ucb1) = (COMPARED[1], COMPARED[2]);
+        let name = format!("{square}, one dual");
+        add(square, &name, "reset_dual", false.into(), oracle);
+        let name = format!("{ucb1}, tight");
+        add(ucb1, &name, "budget_correction", 0.0.into(), tight);
+        document.set_policies(&wanted, option);
         Ok(document)
     }
 }

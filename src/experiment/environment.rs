@@ -1,10 +1,12 @@
 //! The environment of one replication: every policy gets the same contexts and acceptance uniforms.
 
+use std::time::Instant;
+
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Purpose, Streams};
+use super::{Latencies, Purpose, Streams};
 use crate::policy::Policy;
 use crate::task::EpisodeContexts;
 use crate::world::World;
@@ -19,6 +21,8 @@ pub struct Environment {
     day: usize,
     left: Vec<u32>,
     actions: Vec<u32>,
+    decisions: usize,
+    latencies: Latencies,
 }
 
 /// The outcome of an episode.
@@ -66,7 +70,14 @@ impl Environment {
             day: 0,
             left: vec![0; world.task().horizon() + 1],
             actions: Vec::new(),
+            decisions: 0,
+            latencies: Latencies::default(),
         }
+    }
+
+    /// Times of decisions since the last call.
+    pub(super) fn take_latencies(&mut self) -> Latencies {
+        std::mem::take(&mut self.latencies)
     }
 
     /// The contexts of the last episode played.
@@ -128,7 +139,12 @@ impl Environment {
             let Some(context) = arrivals.next_if(|context| context.step == step) else {
                 continue;
             };
+            self.decisions += 1;
+            let start = Latencies::are_due(self.decisions).then(Instant::now);
             let action = policy.choose(&context, budget);
+            if let Some(start) = start {
+                self.latencies.push(start.elapsed());
+            }
             self.actions.push(action as u32);
             let converted = action > 0 && uniform < world.rho(&context, action);
             if converted {

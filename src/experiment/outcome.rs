@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BudgetUse, Knowledge, KnowledgeTally, OfferMap, OfferTally};
+use super::{BudgetUse, Knowledge, KnowledgeTally, Latencies, OfferMap, OfferTally};
 use super::{Record, RegretSummary, RegretTally, Study, Yardstick};
 use crate::statistics::MeanAndError;
 use crate::world::Optimum;
@@ -40,6 +40,8 @@ pub struct PolicyOutcome {
     pub warnings: Vec<String>,
     /// Wall time of the policy.
     pub elapsed: Duration,
+    /// Times of its decisions.
+    pub latencies: Latencies,
 }
 
 impl Outcome {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::need::wave_size;
 use super::wave::{Wave, WaveState};
 use super::{Environment, OfferSurvey, Outcome, Phases, PolicyOutcome, Purpose, Record};
-use super::{RunError, Shard, Sink, Streams, Study, Tally, Yardstick};
+use super::{RunError, Shard, Sink, Streams, Study, Tally, Work, Yardstick};
 use crate::dp::cpu::{Cpu, Strategy};
 use crate::dp::{Backend, BackendError, ContextSample, Precision};
 use crate::fluid::FluidPlan;
@@ -145,16 +145,16 @@ impl<'s> Prepared<'s> {
         &self,
         number: usize,
         records: impl IntoIterator<Item = Result<Record, E>>,
-        elapsed: Duration,
+        work: &Work,
     ) -> Result<PolicyOutcome, E> {
         let mut tally = Tally::new(self.study, &self.yardstick);
         for record in records {
             tally.add(&record?);
         }
-        Ok(self.conclude(number, tally, elapsed))
+        Ok(self.conclude(number, tally, work))
     }
 
-    pub(super) fn conclude(&self, number: usize, tally: Tally, elapsed: Duration) -> PolicyOutcome {
+    pub(super) fn conclude(&self, number: usize, tally: Tally, work: &Work) -> PolicyOutcome {
         let policy = &self.study.policies[number];
         let knowledge = tally.knowledge.mean();
         let oracle = policy.maker.oracle();
@@ -168,7 +168,8 @@ impl<'s> Prepared<'s> {
             regret: tally.regret.finish(),
             budget_use: tally.budget_use,
             offers: survey.finish(tally.offers, made.as_ref(), &self.optimum),
-            elapsed,
+            elapsed: work.elapsed,
+            latencies: work.latencies.clone(),
         }
     }
 

@@ -47,7 +47,7 @@ pub fn run(
         prepared.run(RunList::of_policy(study, number), backend, &mut tallying)?;
         let Tallying { tally, work, .. } = tallying;
         phases += work.phases;
-        policies.push(prepared.conclude(number, tally, work.elapsed));
+        policies.push(prepared.conclude(number, tally, &work));
     }
     Ok(prepared.into_outcome(policies, phases))
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::environment::EnvironmentState;
 use super::expected::Evaluator;
 use super::work::since;
-use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, MeanOffer};
+use super::{BudgetUse, Environment, EpisodeOutcome, Knowledge, Latencies, MeanOffer};
 use super::{Phases, Prepared, Record, RunError, Sink, Study, Work};
 use crate::dp::Backend;
 use crate::error::Invalid;
@@ -275,6 +275,10 @@ impl Wave {
                 whole.episode_ends(episode);
             }
         });
+        for replication in &mut self.replications {
+            let latencies = replication.environment.take_latencies();
+            self.work.latencies.add(&latencies);
+        }
     }
 
     /// Runs `work` and adds its time and backend use to the wave's.
@@ -289,6 +293,7 @@ impl Wave {
             policy: self.work.policy.clone(),
             elapsed: start.elapsed(),
             phases: Phases::default(),
+            latencies: Latencies::default(),
             report: since(&before, &backend.report()),
         });
         Ok(())

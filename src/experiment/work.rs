@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Phases;
+use super::{Latencies, Phases};
 use crate::dp::{Report, Traffic};
 
 /// The work of one wave, or of several.
@@ -18,6 +18,9 @@ pub struct Work {
     pub elapsed: Duration,
     /// Wall time by phase.
     pub phases: Phases,
+    /// Times of decisions.
+    #[serde(default)]
+    pub latencies: Latencies,
     /// The backend's report, with plans by strategy and traffic of this work only.
     pub report: Report,
 }
@@ -28,6 +31,7 @@ impl Work {
         self.policy.clone_from(&other.policy);
         self.elapsed += other.elapsed;
         self.phases += other.phases;
+        self.latencies.add(&other.latencies);
         let machine = match self.report.adapter.is_some() {
             true => &self.report,
             false => &other.report,

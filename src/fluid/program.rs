@@ -114,6 +114,25 @@ impl Program<'_> {
         sums.iter().sum()
     }
 
+    /// Total cost and reward, by weight, if every context takes the action that maximises reward - price cost, or the null
+    /// action if none is better.
+    pub(crate) fn at_price(&self, price: f64) -> (f64, f64) {
+        let (mut spent, mut earned) = (0.0, 0.0);
+        for (entry, weight) in self.weights.iter().enumerate() {
+            let (mut best, mut point) = (0.0, (0.0, 0.0));
+            for (costs, rewards) in &self.actions {
+                let (cost, reward) = (costs[entry], rewards[entry]);
+                let value = reward - price * cost;
+                if value > best {
+                    (best, point) = (value, (cost, reward));
+                }
+            }
+            spent += weight * point.0;
+            earned += weight * point.1;
+        }
+        (spent, earned)
+    }
+
     fn set_hull(&self, entry: usize, hull: &mut Hull) {
         let actions = self.actions.iter();
         hull.set(actions.map(|(costs, rewards)| (costs[entry], rewards[entry])));

@@ -13,10 +13,16 @@ use crate::learner::live::Intake;
 impl Intake for TaskFile {
     fn features(&self, context: &Map<String, Value>) -> Result<(Vec<f64>, Vec<String>), Invalid> {
         let mut raw = BTreeMap::new();
+        let mut clipped = Vec::new();
         for (name, value) in context {
-            raw.insert(name.clone(), cell(name, value)?);
+            let mut value = cell(name, value)?;
+            let column = self.encoding.columns.iter().find(|c| c.name() == name);
+            clipped.extend(column.and_then(|column| column.clip(&mut value)));
+            raw.insert(name.clone(), value);
         }
-        self.encoding.encode(&raw)
+        let (features, mut notes) = self.encoding.encode(&raw)?;
+        notes.append(&mut clipped);
+        Ok((features, notes))
     }
 
     fn step(&self, time: &str) -> Result<usize, Invalid> {

@@ -9,7 +9,7 @@ use super::log::{LogRow, LogWriter};
 use super::task_file::TaskFile;
 use crate::error::InputError;
 use crate::learner::journal::JournalError;
-use crate::learner::live::{DecideRecord, Intake, read_journal};
+use crate::learner::live::{DecideRecord, Intake, RecordRecord, read_journal};
 
 /// Counts of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -31,6 +31,7 @@ pub struct JournalSummary {
 pub struct JournalLog {
     episodes: Vec<(String, u32)>,
     arrivals: Vec<JournalArrival>,
+    lines: u64,
 }
 
 #[derive(Debug)]
@@ -39,8 +40,11 @@ struct JournalArrival {
     step: usize,
     features: Vec<f64>,
     offer: Option<f64>,
-    probability: f64,
+    /// `None` for an offer that the learner did not make.
+    probability: Option<f64>,
     accepted: Option<bool>,
+    /// Whether its outcome is no data.
+    forgotten: bool,
 }
 
 #[derive(Deserialize)]
@@ -49,22 +53,36 @@ struct BeginRecord {
     budget: u32,
 }
 
+/// An outcome or its correction.
 #[derive(Deserialize)]
 struct ObserveRecord {
     id: String,
     accepted: bool,
 }
 
+#[derive(Deserialize)]
+struct CancelRecord {
+    id: String,
+    forget: bool,
+}
+
+#[derive(Deserialize)]
+struct ForgetRecord {
+    ids: Vec<String>,
+}
+
 impl JournalLog {
-    /// Reads the journal of a task.
-    pub fn read(journal: &Path, task: &TaskFile) -> Result<Self, InputError> {
+    /// Reads the journal of a task, or its first lines.
+    pub fn read(journal: &Path, task: &TaskFile, lines: u64) -> Result<Self, InputError> {
         let mut log = Self {
             episodes: Vec::new(),
             arrivals: Vec::new(),
+            lines: 0,
         };
         let mut by_id = HashMap::new();
         let wrong = |error: serde_json::Error| error.to_string();
-        let read = read_journal(journal, |op, line| {
+        let read = read_journal(journal, lines, |op, line| {
+            log.lines += 1;
             match op {
                 "begin" => {
                     let begun: BeginRecord = serde_json::from_slice(line).map_err(wrong)?;
@@ -80,11 +98,39 @@ impl JournalLog {
                         step: decide.step,
                         features: features.map_err(|error| error.to_string())?.0,
                         offer: decide.offer,
-                        probability: decide.probability,
+                        probability: Some(decide.probability),
                         accepted: None,
+                        forgotten: false,
                     });
                 }
-                "observe" => {
+                "record" => {
+                    let record: RecordRecord = serde_json::from_slice(line).map_err(wrong)?;
+                    let episode = log.episodes.len().checked_sub(1);
+                    let features = task.features(&record.context);
+                    by_id.insert(record.id, log.arrivals.len());
+                    log.arrivals.push(JournalArrival {
+                        episode: episode.ok_or("a sale before the first episode")?,
+                        step: record.step,
+                        features: features.map_err(|error| error.to_string())?.0,
+                        offer: Some(record.offer).filter(|_| record.learnt),
+                        probability: None,
+                        accepted: Some(record.accepted),
+                        forgotten: false,
+                    });
+                }
+                "cancel" => {
+                    let cancel: CancelRecord = serde_json::from_slice(line).map_err(wrong)?;
+                    if let (true, Some(arrival)) = (cancel.forget, by_id.get(&cancel.id)) {
+                        log.arrivals[*arrival].forgotten = true;
+                    }
+                }
+                "forget" => {
+                    let forget: ForgetRecord = serde_json::from_slice(line).map_err(wrong)?;
+                    for arrival in forget.ids.iter().filter_map(|id| by_id.get(id)) {
+                        log.arrivals[*arrival].forgotten = true;
+                    }
+                }
+                "observe" | "correct" => {
                     let observed: ObserveRecord = serde_json::from_slice(line).map_err(wrong)?;
                     let arrival = by_id
                         .get(&observed.id)
@@ -111,13 +157,17 @@ impl JournalLog {
                 message: "another process is using it".into(),
             },
         })?;
-        if log.arrivals.is_empty() {
-            return Err(InputError::File {
-                file: journal.to_path_buf(),
-                message: "found no decision; accepted: at least one".into(),
-            });
-        }
         Ok(log)
+    }
+
+    /// Whether nobody has come yet.
+    pub fn is_empty(&self) -> bool {
+        self.arrivals.is_empty()
+    }
+
+    /// Lines of the journal.
+    pub fn lines(&self) -> u64 {
+        self.lines
     }
 
     /// The text of the log, and its counts.
@@ -141,6 +191,7 @@ impl JournalLog {
             }
             while let Some(arrival) = arrivals.next_if(|a| a.episode == number) {
                 let known = arrival.offer.zip(arrival.accepted);
+                let known = known.filter(|_| !arrival.forgotten);
                 let accepted = known.is_some_and(|(_, accepted)| accepted);
                 summary.offers += usize::from(known.is_some());
                 summary.without_outcome += usize::from(arrival.offer.is_some() && known.is_none());
@@ -152,7 +203,7 @@ impl JournalLog {
                     offer: known.map(|(offer, _)| offer),
                     accepted,
                     budget,
-                    probability: known.map(|_| arrival.probability),
+                    probability: known.and(arrival.probability),
                 });
             }
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::OpeningHours;
 use super::encoding::{Column, Encoding};
 use crate::error::{Invalid, shown};
+use crate::learner::live::Rails;
 use crate::task::{Application, ApplicationSpec, Multiplier, Task, TaskSpec};
 
 /// The content of a task file.
@@ -20,10 +21,20 @@ pub struct TaskFile {
     /// Opening hours, if steps come from times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<OpeningHours>,
+    /// The prices that are offered now, if some of the list are not any more (`reprice`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Vec<f64>>,
+    /// Limits on live offers.
+    #[serde(default, skip_serializing_if = "is_unlimited")]
+    pub rails: Rails,
     /// How the action's value is scaled in phi.
     pub action: ActionScale,
     /// How raw columns become features.
     pub encoding: Encoding,
+}
+
+fn is_unlimited(rails: &Rails) -> bool {
+    *rails == Rails::default()
 }
 
 /// Steps and units.
@@ -242,6 +253,7 @@ impl TaskFile {
         if let Some(clock) = &self.clock {
             clock.check()?;
         }
+        self.rails.check(&self.application.spec().action_values())?;
         let ActionScale { mean, deviation } = self.action;
         if !(mean.is_finite() && deviation.is_finite() && deviation > 0.0) {
             let found = format!("mean = {}, deviation = {}", shown(mean), shown(deviation));
@@ -268,6 +280,10 @@ impl TaskFile {
             types: Vec::new(),
             reward_max: None,
         };
-        task.check()
+        let task = task.check()?;
+        Ok(match &self.offered {
+            None => task,
+            Some(offered) => task.offering(offered),
+        })
     }
 }

@@ -7,11 +7,11 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
 use super::state::{OpenEpisode, OpenOffer};
-use super::{Day, LearnerError, Offer};
+use super::{Day, LearnerError, Offer, Settled};
 use crate::dp::Backend;
 use crate::error::{Invalid, shown};
 use crate::oracle::{Bounds, Oracle};
-use crate::policy::{LearnerSpec, MimicOptDp, Policy};
+use crate::policy::{LearnerSpec, MimicOptDp, Policy, Terms};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// Settings of a learner.
@@ -56,6 +56,10 @@ pub(super) struct State {
     pub open: Option<OpenEpisode>,
     /// Offers without an outcome, of this episode and earlier ones, by number.
     pub waiting: BTreeMap<u64, OpenOffer>,
+    /// Corrections of observations that the next plan applies, by their number.
+    pub edits: BTreeMap<u64, Option<bool>>,
+    /// Numbers of the observations that were removed, in rising order.
+    pub removed: Vec<u64>,
 }
 
 impl std::fmt::Debug for Learner {
@@ -130,6 +134,7 @@ impl Learner {
             episode: self.state.episodes,
             reward: open.reward,
             spent: open.spent,
+            oversold: open.oversold,
             observations: self.policy.observations().len(),
             replanned,
         }
@@ -140,8 +145,8 @@ impl Learner {
         if self.state.open.is_some() {
             return Err(LearnerError::EpisodeOpen);
         }
-        if budget > self.task.budget_max() {
-            let accepted = format!("units from 0 to {}", self.task.budget_max());
+        if budget > self.policy.ceiling() {
+            let accepted = format!("units from 0 to {}", self.policy.ceiling());
             return Err(Invalid::new("budget", budget, accepted).into());
         }
         self.state.episodes += 1;
@@ -149,6 +154,7 @@ impl Learner {
             budget,
             held: 0,
             spent: 0,
+            oversold: 0,
             reward: 0.0,
             contexts: EpisodeContexts::new(self.task.dimension()),
         });
@@ -159,61 +165,82 @@ impl Learner {
     /// The offer for an arrival at `step` (1-based). Units held by open offers are not offered again. The model expects at
     /// most one arrival per step; further ones use the same row of the plan.
     pub fn decide(&mut self, step: usize, features: &[f64]) -> Result<Offer, LearnerError> {
-        self.decide_with(step, features, |best, _| best)
+        self.decide_with(step, features, &Terms::default(), |best, _| best)
     }
 
     /// Like [`Learner::decide`], but the caller picks the action, for example to explore: `choose` gets the plan's action and
-    /// the feasible non-null actions, and returns one of them.
+    /// the feasible non-null actions, and returns one of them or 0. `terms` are the customer's.
     pub fn decide_with(
         &mut self,
         step: usize,
         features: &[f64],
+        terms: &Terms,
         choose: impl FnOnce(usize, &[usize]) -> usize,
     ) -> Result<Offer, LearnerError> {
         let open = self.state.open.as_ref().ok_or(LearnerError::NoEpisode)?;
         check_arrival(&self.task, step, features)?;
         let context = self.task.context(step - 1, features);
         let budget = open.budget - open.held;
-        let feasible = self.feasible(&context, budget);
-        let best = self.policy.choose(&context, budget);
+        let feasible = self.feasible(&context, budget, terms);
+        let best = self.policy.choose_on(&context, budget, terms);
         let action = choose(best, &feasible);
-        if action != best && !feasible.contains(&action) {
-            let accepted = format!("{best} or one of {feasible:?}");
+        if action != 0 && action != best && !feasible.contains(&action) {
+            let accepted = format!("0, {best} or one of {feasible:?}");
             return Err(Invalid::new("action", action, accepted).into());
         }
-        let offer = self.offer(self.state.offers + 1, &context, action, budget);
+        let offer = self.offer(&context, action, budget, terms);
         self.record_offer(&context, &offer);
         Ok(offer)
     }
 
+    /// The offer that [`Learner::decide`] would make; nothing is recorded.
+    pub fn preview(
+        &mut self,
+        step: usize,
+        features: &[f64],
+        terms: &Terms,
+    ) -> Result<Offer, LearnerError> {
+        let open = self.state.open.as_ref().ok_or(LearnerError::NoEpisode)?;
+        check_arrival(&self.task, step, features)?;
+        let context = self.task.context(step - 1, features);
+        let budget = open.budget - open.held;
+        let action = self.policy.choose_on(&context, budget, terms);
+        Ok(self.offer(&context, action, budget, terms))
+    }
+
     /// Non-null actions that are feasible with `budget` units.
-    fn feasible(&self, context: &Context, budget: u32) -> Vec<usize> {
+    fn feasible(&self, context: &Context, budget: u32, terms: &Terms) -> Vec<usize> {
         let fits = |a: &usize| {
-            self.task.cost(context, *a) <= budget && self.task.reward(context, *a) >= 0.0
+            let (reward, cost) = terms.sale(&self.task, context, *a);
+            cost <= budget && reward >= 0.0
         };
         (1..=self.task.actions()).filter(fits).collect()
     }
 
-    /// Records an offer that was made earlier, as read from a journal; returns its number.
+    /// Records an offer that was made earlier, as read from a journal; returns its number. `terms` were the customer's.
     pub fn decided(
         &mut self,
         step: usize,
         features: &[f64],
         action: usize,
+        terms: &Terms,
     ) -> Result<u64, LearnerError> {
         let open = self.state.open.as_ref().ok_or(LearnerError::NoEpisode)?;
         check_arrival(&self.task, step, features)?;
         let context = self.task.context(step - 1, features);
-        let feasible = self.feasible(&context, open.budget - open.held);
-        if action > 0 && !feasible.contains(&action) {
-            let accepted = format!("0 or one of {feasible:?}");
-            return Err(Invalid::new("action", action, accepted).into());
-        }
         let mut offer = Offer::none(self.state.offers + 1, step);
         if action > 0 {
+            if action > self.task.actions() {
+                let accepted = format!("an action from 0 to {}", self.task.actions());
+                return Err(Invalid::new("action", action, accepted).into());
+            }
             offer.action = action;
-            offer.cost = self.task.cost(&context, action);
-            offer.reward = self.task.reward(&context, action);
+            (offer.reward, offer.cost) = terms.made(&self.task, &context, action);
+            let free = open.budget - open.held;
+            if offer.cost > free {
+                let accepted = format!("an offer of up to {free} units");
+                return Err(Invalid::new("action", action, accepted).into());
+            }
         }
         self.record_offer(&context, &offer);
         Ok(offer.number)
@@ -221,10 +248,7 @@ impl Learner {
 
     fn record_offer(&mut self, context: &Context, offer: &Offer) {
         let open = self.state.open.as_mut().expect("an episode is open");
-        open.contexts.arrive(context.step, |slot| {
-            slot.copy_from_slice(context.features);
-            context.point
-        });
+        open.arrive(context);
         self.state.offers = offer.number;
         if offer.action > 0 {
             open.held += offer.cost;
@@ -242,25 +266,27 @@ impl Learner {
         }
     }
 
-    fn offer(&self, number: u64, context: &Context, action: usize, budget: u32) -> Offer {
-        let step = context.step + 1;
+    fn offer(&self, context: &Context, action: usize, budget: u32, terms: &Terms) -> Offer {
+        let (number, step) = (self.state.offers + 1, context.step + 1);
         if action == 0 {
             return Offer::none(number, step);
         }
         let mut intervals = vec![Bounds::UNKNOWN; self.task.actions()];
         self.policy.beliefs().interval(context, &mut intervals);
-        let cost = self.task.cost(context, action);
+        let (reward, cost) = terms.sale(&self.task, context, action);
         let next = self.policy.u_hat().row(step);
+        // With more units than the plan has, its last column serves.
+        let budget = (budget as usize).min(next.len() - 1);
         Offer {
             number,
             step,
             action,
             value: Some(self.task.application().action_value(action)),
             cost,
-            reward: self.task.reward(context, action),
+            reward,
             lower: intervals[action - 1].lcb,
             upper: intervals[action - 1].ucb,
-            opportunity_cost: next[budget as usize] - next[(budget - cost) as usize],
+            opportunity_cost: next[budget] - next[budget.saturating_sub(cost as usize)],
         }
     }
 
@@ -268,7 +294,7 @@ impl Learner {
     pub fn observe(&mut self, accepted: bool) -> Result<(), LearnerError> {
         let mut numbers = self.state.waiting.keys();
         match (numbers.next(), numbers.next()) {
-            (Some(&number), None) => self.observe_offer(number, accepted),
+            (Some(&number), None) => self.observe_offer(number, accepted).map(|_| ()),
             _ => Err(LearnerError::Ambiguous {
                 open: self.state.waiting.len(),
             }),
@@ -276,22 +302,19 @@ impl Learner {
     }
 
     /// Observes the outcome of an offer, by number. After its episode has ended, the outcome still counts as data but does
-    /// not change the budget. If its units were released and used by other offers, it spends only the units still free.
-    pub fn observe_offer(&mut self, number: u64, accepted: bool) -> Result<(), LearnerError> {
+    /// not change the budget. If its units were released and used by other offers, it is oversold: [`Day::oversold`] counts
+    /// it, and neither units nor reward are booked.
+    pub fn observe_offer(&mut self, number: u64, accepted: bool) -> Result<Settled, LearnerError> {
         let offer = self.take_waiting(number)?;
+        let row = self.next_row();
         let context = self.task.context(offer.step, &offer.features);
         self.policy
             .observe_in(offer.episode, &context, offer.action, accepted);
-        if let Some(open) = &mut self.state.open
-            && accepted
-            && offer.episode == self.state.episodes
-        {
-            let units = offer.cost.min(open.budget - open.held);
-            open.budget -= units;
-            open.spent += units;
-            open.reward += offer.reward;
-        }
-        Ok(())
+        let within = offer.episode == self.state.episodes;
+        Ok(Settled {
+            row: (self.next_row() > row).then_some(row),
+            booked: accepted && within && self.sell(offer.cost, offer.reward),
+        })
     }
 
     /// Removes an open offer and releases its units.

@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod books;
 mod error;
 pub(crate) mod journal;
 #[allow(
@@ -33,7 +34,8 @@ mod offer;
 mod state;
 mod teach;
 
+pub use books::OutsideSale;
 pub use error::LearnerError;
 pub use learner::{Learner, LearnerSettings};
-pub use offer::{Day, Labeled, Offer};
+pub use offer::{Day, Labeled, Offer, Settled};
 pub use state::LearnerState;

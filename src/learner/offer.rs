@@ -51,10 +51,21 @@ pub struct Day {
     pub reward: f64,
     /// Units consumed.
     pub spent: u32,
+    /// Acceptances that found no unit: they are neither in `reward` nor in `spent`.
+    pub oversold: u32,
     /// Labeled observations of all episodes.
     pub observations: usize,
     /// Whether a new plan was made.
     pub replanned: bool,
+}
+
+/// What an outcome changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    /// The number of its observation among all labeled data, from 0; `None` if nothing is learnt from it.
+    pub row: Option<u64>,
+    /// Whether units and reward were booked: it was accepted within its episode, and the units were there.
+    pub booked: bool,
 }
 
 /// A labeled row from elsewhere, such as a log.

@@ -1,11 +1,13 @@
 //! The saved state of a learner: all that a restart needs, for any serde format.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::LearnerError;
 use crate::error::Invalid;
 use crate::policy::SavedLearner;
-use crate::task::{EpisodeContexts, Task};
+use crate::task::{Context, EpisodeContexts, Task};
 
 /// The state of a learner, made by [`super::Learner::save`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +16,8 @@ pub struct LearnerState {
     pub(super) offers: u64,
     pub(super) open: Option<OpenEpisode>,
     pub(super) waiting: Vec<OpenOffer>,
+    pub(super) edits: BTreeMap<u64, Option<bool>>,
+    pub(super) removed: Vec<u64>,
     pub(super) policy: SavedLearner,
 }
 
@@ -23,8 +27,19 @@ pub(super) struct OpenEpisode {
     pub budget: u32,
     pub held: u32,
     pub spent: u32,
+    pub oversold: u32,
     pub reward: f64,
     pub contexts: EpisodeContexts,
+}
+
+impl OpenEpisode {
+    /// Records an arrival.
+    pub fn arrive(&mut self, context: &Context) {
+        self.contexts.arrive(context.step, |slot| {
+            slot.copy_from_slice(context.features);
+            context.point
+        });
+    }
 }
 
 /// An offer without an outcome.
@@ -55,7 +70,9 @@ impl LearnerState {
             .map(|offer| u64::from(offer.cost))
             .sum();
         match &self.open {
-            Some(open) if open.budget > task.budget_max() => return wrong("a budget too large"),
+            Some(open) if open.budget > task.ceiling_limit() => {
+                return wrong("a budget too large");
+            }
             Some(open) if held > u64::from(open.budget) => return wrong("more held than left"),
             Some(open) if held != u64::from(open.held) => return wrong("other units held"),
             Some(open) => task.check_contexts(&open.contexts)?,

@@ -86,6 +86,8 @@ impl Learner {
             offers: self.state.offers,
             open: self.state.open.clone(),
             waiting: self.state.waiting.values().cloned().collect(),
+            edits: self.state.edits.clone(),
+            removed: self.state.removed.clone(),
             policy: self.policy.save(),
         }
     }
@@ -118,6 +120,8 @@ impl Learner {
             offers: state.offers,
             open: state.open,
             waiting: waiting.map(|offer| (offer.number, offer)).collect(),
+            edits: state.edits,
+            removed: state.removed,
         };
         Ok(())
     }

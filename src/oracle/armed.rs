@@ -8,7 +8,11 @@
 //! |A| counts the null action and N all observations. An action without data keeps the bounds (0, 1).
 //!
 //! Beyond the paper, `bounds = "beta-binomial"` takes the set of [`super::beta_binomial_interval`] at alpha = delta / K over
-//! the K non-null actions (by step: delta / (K H)), which is tighter and holds at all times at once.
+//! the K non-null actions (by step: delta / (K H)), which is tighter and holds at all times at once. With it, `tabular` has an
+//! arm for every pair of a context type and an action (alpha = delta / (K types)): the model of a table of conversion
+//! probabilities.
+
+use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Beta, Distribution};
@@ -20,13 +24,24 @@ use super::{
 };
 use crate::dp::BoundParameters;
 use crate::error::Invalid;
-use crate::task::Context;
+use crate::task::{Context, Support, Task};
+
+/// What the conversion of an action depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arms {
+    /// Nothing else.
+    Single,
+    /// The step.
+    ByStep,
+    /// The context, one of finitely many types.
+    ByType,
+}
 
 /// Parameters of the oracle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ArmedParameters {
-    /// Whether conversion differs by step.
-    pub by_step: bool,
+    /// What conversion depends on.
+    pub arms: Arms,
     /// Whether bounds are beta-binomial instead of the paper's.
     pub beta_binomial: bool,
     /// Multiplies the radius.
@@ -36,14 +51,14 @@ pub(super) struct ArmedParameters {
 impl Parameters for ArmedParameters {
     fn profile(&self) -> Profile {
         let tight = || OracleSpec::BetaBinomial {
-            by_step: self.by_step,
+            arms: self.arms,
             radius_scale: 1.0,
         };
         Profile {
-            kind: if self.by_step {
-                "armed-by-step"
-            } else {
-                "armed"
+            kind: match self.arms {
+                Arms::Single => "armed",
+                Arms::ByStep => "armed-by-step",
+                Arms::ByType => "tabular",
             },
             bounds: if self.beta_binomial {
                 "beta-binomial"
@@ -51,7 +66,7 @@ impl Parameters for ArmedParameters {
                 "paper"
             },
             facts: BoundFacts {
-                by_step: self.by_step,
+                by_step: self.arms == Arms::ByStep,
                 anytime: self.beta_binomial,
                 ..BoundFacts::NONE
             },
@@ -62,13 +77,24 @@ impl Parameters for ArmedParameters {
     }
 
     fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
-        let groups = if self.by_step {
-            request.task.horizon()
-        } else {
-            1
+        let groups = match self.arms {
+            Arms::Single => 1,
+            Arms::ByStep => request.task.horizon(),
+            Arms::ByType => request.task.support().len(),
         };
-        let armed = Armed::new(*self, request.task.actions(), groups, request.sides);
-        Ok(Box::new(armed))
+        let by_type = self.arms == Arms::ByType;
+        Ok(Box::new(Armed {
+            types: by_type.then(|| Arc::new(request.task.support().clone())),
+            ..Armed::new(*self, request.task.actions(), groups, request.sides)
+        }))
+    }
+
+    fn check(&self, field: &str, task: &Task) -> Result<(), Invalid> {
+        if self.arms == Arms::ByType && !task.is_finite() {
+            let accepted = "another oracle, or contexts of finitely many types (finite or grid)";
+            return Err(Invalid::new(format!("{field}.kind"), "tabular", accepted));
+        }
+        Ok(())
     }
 
     fn stores_data(&self) -> bool {
@@ -76,13 +102,15 @@ impl Parameters for ArmedParameters {
     }
 }
 
-/// Every action is a bandit arm: bounds from its own counts, whatever the features; per step if asked for.
+/// Every action is a bandit arm: bounds from its own counts, whatever the features; per step or context type if asked for.
 #[derive(Debug, Clone)]
 pub struct Armed {
     parameters: ArmedParameters,
     actions: usize,
-    /// 1, or H by step.
+    /// 1, H by step, or the number of context types.
     groups: usize,
+    /// The context types, if arms differ by type.
+    types: Option<Arc<Support>>,
     /// The sides of beta-binomial bounds.
     sides: Sides,
     consumed: usize,
@@ -98,17 +126,17 @@ pub struct Armed {
 impl Armed {
     /// The oracle of the stationary model, mu(a).
     pub fn stationary(actions: usize, radius_scale: f64) -> Self {
-        Self::paper(actions, 1, false, radius_scale)
+        Self::paper(actions, 1, Arms::Single, radius_scale)
     }
 
     /// The oracle of the non-stationary model, mu_h(a).
     pub fn by_step(actions: usize, horizon: usize, radius_scale: f64) -> Self {
-        Self::paper(actions, horizon, true, radius_scale)
+        Self::paper(actions, horizon, Arms::ByStep, radius_scale)
     }
 
-    fn paper(actions: usize, groups: usize, by_step: bool, radius_scale: f64) -> Self {
+    fn paper(actions: usize, groups: usize, arms: Arms, radius_scale: f64) -> Self {
         let parameters = ArmedParameters {
-            by_step,
+            arms,
             beta_binomial: false,
             radius_scale,
         };
@@ -121,6 +149,7 @@ impl Armed {
             parameters,
             actions,
             groups,
+            types: None,
             sides,
             consumed: 0,
             tried: vec![0; arms],
@@ -132,12 +161,28 @@ impl Armed {
         }
     }
 
-    fn first_arm(&self, step: usize) -> usize {
-        if self.groups == 1 {
-            0
-        } else {
-            step * self.actions
+    /// The first arm of a step (0-based) and context type.
+    fn first_arm(&self, step: usize, point: Option<u32>) -> usize {
+        let group = match self.parameters.arms {
+            Arms::Single => 0,
+            Arms::ByStep => step,
+            // The task's check guarantees that all contexts have a type.
+            Arms::ByType => point.map_or(0, |point| point as usize),
+        };
+        group * self.actions
+    }
+
+    /// The first arm of a context.
+    fn first_arm_of(&self, context: &Context) -> usize {
+        let point = || context.point.or_else(|| self.type_of(context.features));
+        match self.parameters.arms {
+            Arms::ByType => self.first_arm(context.step, point()),
+            _ => self.first_arm(context.step, None),
         }
+    }
+
+    fn type_of(&self, features: &[f64]) -> Option<u32> {
+        self.types.as_ref()?.find(features)
     }
 
     /// The paper's bounds.
@@ -193,7 +238,8 @@ fn scaled(set: Bounds, mean: f64, scale: f64) -> Bounds {
 impl Oracle for Armed {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
         for observation in data.since(self.consumed) {
-            let arm = self.first_arm(observation.step) + observation.action - 1;
+            let point = self.type_of(observation.features);
+            let arm = self.first_arm(observation.step, point) + observation.action - 1;
             self.tried[arm] += 1;
             self.converted[arm] += u64::from(observation.converted);
             self.estimates[arm] = self.converted[arm] as f64 / self.tried[arm] as f64;
@@ -206,12 +252,12 @@ impl Oracle for Armed {
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        let first = self.first_arm(context.step);
+        let first = self.first_arm_of(context);
         out.copy_from_slice(&self.bounds[first..first + self.actions]);
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
-        let first = self.first_arm(context.step);
+        let first = self.first_arm_of(context);
         out.copy_from_slice(&self.estimates[first..first + self.actions]);
     }
 
@@ -221,7 +267,7 @@ impl Oracle for Armed {
         if !self.parameters.beta_binomial || self.sides == Sides::Both {
             return;
         }
-        for (arm, bounds) in (self.first_arm(context.step)..).zip(out) {
+        for (arm, bounds) in (self.first_arm_of(context)..).zip(out) {
             let (tried, converted) = (self.tried[arm], self.converted[arm]);
             if tried > 0 {
                 let set = beta_binomial_interval(converted, tried, self.alpha);
@@ -232,7 +278,7 @@ impl Oracle for Armed {
 
     fn facts(&self) -> BoundFacts {
         BoundFacts {
-            by_step: self.groups > 1,
+            by_step: self.parameters.arms == Arms::ByStep && self.groups > 1,
             ..self.parameters.profile().facts
         }
     }
@@ -265,11 +311,11 @@ impl Oracle for Armed {
 impl BulkBounds for Armed {
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
         for (i, entry) in pairs.entries.clone().enumerate() {
-            let step = match self.groups {
+            let first = match self.groups {
                 1 => 0,
-                _ => pairs.sample.context(entry).step,
+                _ => self.first_arm_of(&pairs.sample.context(entry)),
             };
-            let arms = &self.bounds[self.first_arm(step)..][pairs.actions.clone()];
+            let arms = &self.bounds[first..][pairs.actions.clone()];
             for (a, bounds) in arms.iter().enumerate() {
                 let place = pairs.place(i, a);
                 (ucb[place], lcb[place]) = (bounds.ucb, bounds.lcb);
@@ -278,6 +324,10 @@ impl BulkBounds for Armed {
     }
 
     fn parameters(&self) -> Option<BoundParameters> {
+        // An adapter knows the step of an entry but not its type: it gets the bounds themselves.
+        if self.parameters.arms == Arms::ByType {
+            return None;
+        }
         Some(BoundParameters::Armed {
             bounds: self.bounds.iter().map(|b| [b.ucb, b.lcb]).collect(),
             by_step: self.groups > 1,

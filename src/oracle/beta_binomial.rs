@@ -34,6 +34,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::Bounds;
+use crate::statistics::tail_fraction;
 
 /// The two-sided set of s = `converted` out of n = `tried` at level `alpha`, for all n at once.
 pub fn beta_binomial_interval(converted: u64, tried: u64, alpha: f64) -> Bounds {
@@ -224,31 +225,6 @@ fn remainder_of_factorial(n: f64) -> f64 {
     let inverse = 1.0 / n;
     let square = inverse * inverse;
     inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
-}
-
-/// The integral from 0 to x of t^(a-1) (1-t)^(b-1), divided by x^a (1-x)^b: the continued fraction of the incomplete beta
-/// function by Lentz's method, for x below (a+1)/(a+b+2), where it converges within about sqrt(a+b) terms.
-fn tail_fraction(x: f64, a: f64, b: f64) -> f64 {
-    let away_from_zero = |x: f64| if x.abs() < 1e-300 { 1e-300 } else { x };
-    let mut c = 1.0;
-    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = d;
-    for m in 1..1_000_000 {
-        let m = f64::from(m);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        let mut factor = 1.0;
-        for term in [even, odd] {
-            d = 1.0 / away_from_zero(1.0 + term * d);
-            c = away_from_zero(1.0 + term / c);
-            factor *= c * d;
-        }
-        fraction *= factor;
-        if (factor - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    fraction / a
 }
 
 #[cfg(test)]

@@ -181,6 +181,16 @@ impl OracleConfig {
         self.spec.parameters().profile().posterior
     }
 
+    /// Refuses an oracle without a posterior; `field` is its place in the study.
+    pub(crate) fn check_posterior(&self, field: &str) -> Result<(), Invalid> {
+        if self.has_posterior() {
+            return Ok(());
+        }
+        let accepted =
+            "an oracle with a posterior to draw from: armed, armed-by-step, tabular or logistic";
+        Err(Invalid::new(format!("{field}.kind"), self.kind(), accepted))
+    }
+
     /// About the bytes it holds after so many observations, with so many contexts watched.
     pub fn bytes(&self, task: &Task, observations: usize, watched: usize) -> usize {
         if self.kernel.is_some() {

@@ -1,5 +1,7 @@
 //! The labeled data set d_t: one observation per non-null action taken in an episode that teaches conversion.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Invalid;
@@ -72,6 +74,22 @@ impl LabeledData {
         first.actions.truncate(count);
         first.converted.truncate(count);
         first
+    }
+
+    /// Corrects observations by their place, from 0: another outcome, or `None` to remove one.
+    pub fn amend(&mut self, edits: &BTreeMap<usize, Option<bool>>) {
+        let before = std::mem::replace(self, Self::new(self.dimension));
+        for n in 0..before.len() {
+            let converted = edits.get(&n).copied();
+            let Some(converted) = converted.unwrap_or(Some(before.converted[n])) else {
+                continue;
+            };
+            let features = n * self.dimension..(n + 1) * self.dimension;
+            self.features.extend_from_slice(&before.features[features]);
+            self.steps.push(before.steps[n]);
+            self.actions.push(before.actions[n]);
+            self.converted.push(converted);
+        }
     }
 
     /// Checks data from outside: whole observations of this task.

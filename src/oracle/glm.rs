@@ -10,6 +10,12 @@
 //!
 //! The paper writes the norm without the root; the root is meant. f is the identity (linear link, kappa = 1, mu_hat in
 //! closed form) or the logistic function (kappa defaults to f'(q), the least slope of f on |mu| <= 1 and |phi| <= q).
+//!
+//! The paper's kappa is smaller: the least slope on |mu - mu*| <= 2 and |phi| <= q. That needs mu*; over every mu* in the unit
+//! ball it is f'(3q), and the radius, which falls with kappa, would be useless (q = 4.2 in the paper's pricing: f'(q) = 0.014,
+//! f'(3q) = 3e-6). The proof needs the slope between mu_hat and mu* only, so that f'(q) is enough while both are in the unit
+//! ball. This oracle does not project mu_hat, so with the logistic link its bounds are the paper's as long as |mu_hat| <= 1;
+//! `kappa` sets any other value.
 //! Tighter bounds for the linear link are in [`super::LinearMixture`].
 
 use nalgebra::{DMatrix, DVector};

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The paper writes the norm without the root; the root is meant. kappa defaults to f'(q), the least slope of f on
-//! |mu| <= 1 and |phi| <= q. Both may be set directly: the paper's experiment takes gamma = 0.5, kappa = 8. That is a
+//! |mu| <= 1 and |phi| <= q: larger than the paper's, the least slope on |mu - mu*| <= 2, which is f'(3q) over every mu* in the
+//! unit ball. The projection keeps mu_hat in the unit ball with mu*, and the slope matters between the two. Both may be set directly: the paper's experiment takes gamma = 0.5, kappa = 8. That is a
 //! practical radius and not a confidence bound: it covers all pairs of the paper's pricing at once in 3 to 7% of data sets.
 //! Tight bounds that hold are in [`super::LogisticMixture`].
 

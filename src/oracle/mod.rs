@@ -7,7 +7,7 @@
 //!
 //! | oracle | `bounds` | set | derived in |
 //! | --- | --- | --- | --- |
-//! | `armed`, `armed-by-step` | `"beta-binomial"` | an interval per arm | [`beta_binomial`] |
+//! | `armed`, `armed-by-step`, `tabular` | `"beta-binomial"` | an interval per arm | [`beta_binomial`] |
 //! | `logistic` | `"mixture"` | an ellipsoid, bonus inside f | [`likelihood_mixture`] |
 //! | `glm`, linear link | `"mixture"` | an ellipsoid | [`linear_mixture`] |
 //! | `kernel` | `"mixture"` | a tube around the posterior mean | [`linear_mixture`], in the kernel's space |
@@ -41,6 +41,7 @@ mod network;
 mod neural;
 mod newton;
 mod own;
+mod plug_in;
 mod posterior;
 mod posterior_columns;
 mod projection;
@@ -56,7 +57,7 @@ use crate::dp::BoundSource;
 use crate::error::Invalid;
 use crate::task::Context;
 
-pub use armed::Armed;
+pub use armed::{Armed, Arms};
 pub use beta_binomial::{beta_binomial_interval, beta_binomial_upper};
 pub use bulk::{BulkBounds, Layout, Pairs, fill_bounds};
 pub use config::OracleConfig;
@@ -76,6 +77,7 @@ pub use neural::{Neural, NeuralParameters};
 pub use newton::penalised_logistic_mle;
 pub(crate) use newton::{LogisticProblem, Penalty};
 pub use own::MakeOracle;
+pub use plug_in::PlugIn;
 #[doc(hidden)]
 pub use projection::project_onto_unit_ball;
 pub use sampled::Sampled;

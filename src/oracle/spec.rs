@@ -1,6 +1,6 @@
 //! Oracles as a study file names them, checked once.
 
-use super::armed::ArmedParameters;
+use super::armed::{ArmedParameters, Arms};
 use super::config::Parameters;
 use super::known::KnownParameters;
 use super::{
@@ -24,10 +24,10 @@ pub enum OracleSpec {
         /// Multiplies the radius.
         radius_scale: f64,
     },
-    /// Conversion per action, or per step and action, with beta-binomial bounds.
+    /// Conversion per action, per step and action, or per context type and action, with beta-binomial bounds.
     BetaBinomial {
-        /// Whether conversion differs by step.
-        by_step: bool,
+        /// What conversion depends on.
+        arms: Arms,
         /// Multiplies the distance of the bounds from the mean.
         radius_scale: f64,
     },
@@ -68,20 +68,17 @@ impl OracleSpec {
     }
 
     pub(super) fn parameters(&self) -> Box<dyn Parameters + '_> {
-        let armed = |by_step, beta_binomial, radius_scale: &f64| {
+        let armed = |arms, beta_binomial, radius_scale: &f64| {
             Box::new(ArmedParameters {
-                by_step,
+                arms,
                 beta_binomial,
                 radius_scale: *radius_scale,
             })
         };
         match self {
-            Self::Armed { radius_scale } => armed(false, false, radius_scale),
-            Self::ArmedByStep { radius_scale } => armed(true, false, radius_scale),
-            Self::BetaBinomial {
-                by_step,
-                radius_scale,
-            } => armed(*by_step, true, radius_scale),
+            Self::Armed { radius_scale } => armed(Arms::Single, false, radius_scale),
+            Self::ArmedByStep { radius_scale } => armed(Arms::ByStep, false, radius_scale),
+            Self::BetaBinomial { arms, radius_scale } => armed(*arms, true, radius_scale),
             Self::Glm(parameters) => Box::new(*parameters),
             Self::LinearMixture(parameters) => Box::new(*parameters),
             Self::Logistic(parameters) => Box::new(*parameters),

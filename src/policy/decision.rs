@@ -200,6 +200,51 @@ impl Choice for Greedy<'_> {
     }
 }
 
+/// What the caller of one decision asks for: some of the actions, or several units at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// The actions that may be offered; `None` means all.
+    pub actions: Option<Vec<usize>>,
+    /// How many a customer takes together: reward and cost of an acceptance are multiplied by it.
+    pub quantity: u32,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            actions: None,
+            quantity: 1,
+        }
+    }
+}
+
+impl Terms {
+    /// Reward and cost of an accepted action; the reward is negative, which means infeasible, if it may not be offered.
+    pub fn sale(&self, task: &Task, context: &Context, action: usize) -> (f64, u32) {
+        let cost = task.cost(context, action).saturating_mul(self.quantity);
+        match &self.actions {
+            Some(actions) if !actions.contains(&action) => (-1.0, cost),
+            _ => (
+                task.reward(context, action) * f64::from(self.quantity),
+                cost,
+            ),
+        }
+    }
+}
+
+impl Terms {
+    /// Reward and cost of an offer that was made, although its action may not be offered any more.
+    pub fn made(&self, task: &Task, context: &Context, action: usize) -> (f64, u32) {
+        let application = task.application();
+        let sale = application.sale_at(context, application.action_value(action));
+        let (reward, cost) = sale.unwrap_or((0.0, task.cost(context, action)));
+        (
+            reward * f64::from(self.quantity),
+            cost.saturating_mul(self.quantity),
+        )
+    }
+}
+
 /// The rule applied to one context, with an oracle's bounds and a value table: for policies.
 #[derive(Debug, Clone)]
 pub struct Decider {
@@ -225,12 +270,25 @@ impl Decider {
         context: &Context,
         budget: u32,
     ) -> usize {
+        let next = u_hat.row(context.step + 1);
+        self.choose_on(task, oracle, next, context, budget, &Terms::default())
+    }
+
+    /// The same where `next[b]` is the value of b units after this step, on the caller's terms.
+    pub fn choose_on(
+        &mut self,
+        task: &Task,
+        oracle: &dyn Oracle,
+        next: &[f64],
+        context: &Context,
+        budget: u32,
+        terms: &Terms,
+    ) -> usize {
         oracle.bounds(context, &mut self.bounds);
         let candidates = self.bounds.iter().enumerate().map(|(a, bounds)| {
-            let (reward, cost) = (task.reward(context, a + 1), task.cost(context, a + 1));
+            let (reward, cost) = terms.sale(task, context, a + 1);
             Candidate::new(*bounds, reward, cost)
         });
-        let next = u_hat.row(context.step + 1);
         self.rule
             .decide_one(candidates, next, budget, task.reward_max())
     }

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use super::spec::Checked;
-use super::{
-    Clairvoyant, Fixed, Fluid, InitialRows, LogisticUcb1, Myopic, Policy, PolicyConfig, Random,
-    SquareCbwk,
-};
+use super::{Clairvoyant, Fixed, Fluid, InitialRows, Myopic, Policy, PolicyConfig, Random};
 use crate::dp::ValueTable;
 use crate::fluid::FluidPlan;
 use crate::oracle::{OracleConfig, Sides, Truth};
@@ -145,20 +142,9 @@ impl PolicyConfig {
                 }
                 Box::new(learner)
             }
-            Checked::SquareCbwk {
-                settings,
-                oracle: config,
-            } => {
-                let oracle = oracle(config, Sides::Both);
-                Box::new(SquareCbwk::new(task, oracle, delta, *settings, choices))
-            }
-            Checked::LogisticUcb1 {
-                budget_correction,
-                oracle: config,
-            } => {
-                let oracle = oracle(config, Sides::Both);
-                let correction = *budget_correction;
-                Box::new(LogisticUcb1::new(task, oracle, delta, correction, choices))
+            Checked::Baseline(baseline) => {
+                let oracle = oracle(&baseline.oracle, baseline.baseline.sides());
+                baseline.build(task, oracle, delta, setting.episodes, choices)
             }
             Checked::Fluid { resolve } => {
                 let plans = setting.fluid.clone();
@@ -221,10 +207,8 @@ impl MakePolicy for PolicyConfig {
 
     fn oracle(&self) -> Option<&OracleConfig> {
         match &self.0 {
-            Checked::Learner { oracle, .. }
-            | Checked::SquareCbwk { oracle, .. }
-            | Checked::LogisticUcb1 { oracle, .. }
-            | Checked::Myopic { oracle } => Some(oracle),
+            Checked::Baseline(baseline) => Some(&baseline.oracle),
+            Checked::Learner { oracle, .. } | Checked::Myopic { oracle } => Some(oracle),
             Checked::Clairvoyant
             | Checked::Fluid { .. }
             | Checked::Random
@@ -264,14 +248,13 @@ impl MakePolicy for PolicyConfig {
                 let own = steps * per_observation + arrivals * (16 * dimension + 5) + 4 * table;
                 oracle.bytes(task, steps, arrivals).saturating_add(own)
             }
-            Checked::SquareCbwk { oracle, .. } | Checked::Myopic { oracle } => {
-                learnt(oracle, steps, 0).saturating_add(table)
-            }
-            Checked::LogisticUcb1 { oracle, .. } => {
+            Checked::Baseline(own) if own.baseline.stores_contexts() => {
                 // The program's costs and rewards are stored with the contexts.
-                let program = 64 * distinct(steps);
-                learnt(oracle, steps, distinct(steps)).saturating_add(program)
+                let program = 64 * distinct(steps) + 4 * table;
+                learnt(&own.oracle, steps, distinct(steps)).saturating_add(program)
             }
+            Checked::Baseline(own) => learnt(&own.oracle, steps, 0).saturating_add(table),
+            Checked::Myopic { oracle } => learnt(oracle, steps, 0).saturating_add(table),
             Checked::Clairvoyant
             | Checked::Fluid { .. }
             | Checked::Random

@@ -1,8 +1,9 @@
 //! Mimic-Opt-DP (Algorithm 1): learn conversion through the oracle, plan with Optimistic-DP, mimic the plan.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Decider, LearnerConfig, Plan, Policy, SavedPolicy, WarmStart};
+use super::{Decider, LearnerConfig, Plan, Policy, SavedPolicy, Terms, WarmStart};
 use crate::dp::{ContextSample, PlanRequest, ValueTable};
 use crate::error::Invalid;
 use crate::oracle::{LabeledData, Oracle};
@@ -22,6 +23,8 @@ pub struct MimicOptDp {
     pub(super) fitted: usize,
     pub(super) fitted_for: usize,
     pub(super) u_hat: ValueTable,
+    /// The largest budget of the next plan.
+    pub(super) ceiling: u32,
     decider: Decider,
 }
 
@@ -37,6 +40,7 @@ impl MimicOptDp {
             s_t: ContextSample::new(&task, oracle.facts().by_step),
             d_t: LabeledData::new(task.dimension()),
             u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            ceiling: task.budget_max(),
             decider: Decider::new(task.actions()),
             episode: 1,
             fitted: 0,
@@ -119,6 +123,32 @@ impl MimicOptDp {
         &self.s_t
     }
 
+    /// The largest budget of the next plan: the task's, unless deliveries have brought more.
+    pub fn ceiling(&self) -> u32 {
+        self.ceiling
+    }
+
+    /// Makes the next plan for at least so many units.
+    pub fn raise_ceiling(&mut self, units: u32) {
+        self.ceiling = self.ceiling.max(units);
+    }
+
+    /// The action for a context with `budget` units left, on the caller's terms. With more units than the plan has, its last
+    /// column serves.
+    pub fn choose_on(&mut self, theta: &Context, budget: u32, terms: &Terms) -> usize {
+        let (oracle, u_hat) = (self.oracle.as_ref(), &self.u_hat);
+        let budget = budget.min(u_hat.budget_max());
+        let next = u_hat.row(theta.step + 1);
+        self.decider
+            .choose_on(&self.task, oracle, next, theta, budget, terms)
+    }
+
+    /// Corrects observations by their place: another outcome, or `None` to remove one. The oracle must be made anew, because
+    /// it may have learnt from them.
+    pub fn amend(&mut self, edits: &BTreeMap<usize, Option<bool>>) {
+        self.d_t.amend(edits);
+    }
+
     /// The settings.
     pub fn config(&self) -> &LearnerConfig {
         &self.config
@@ -161,9 +191,7 @@ impl Policy for MimicOptDp {
 
     /// Lines 6 and 7.
     fn choose(&mut self, theta: &Context, budget: u32) -> usize {
-        let oracle = self.oracle.as_ref();
-        self.decider
-            .choose(&self.task, oracle, &self.u_hat, theta, budget)
+        self.choose_on(theta, budget, &Terms::default())
     }
 
     /// Lines 8 and 15.
@@ -194,7 +222,7 @@ impl Policy for MimicOptDp {
         (self.s_t.total() > 0.0).then(|| PlanRequest {
             sample: &self.s_t,
             source: self.oracle.as_ref(),
-            budget_max: self.u_hat.budget_max(),
+            budget_max: self.ceiling,
             reward_max: self.task.reward_max(),
         })
     }

@@ -2,17 +2,16 @@
 //! clairvoyant and the fluid policy see the truth.
 
 mod advance;
+mod baseline;
 mod decision;
 mod fluid;
 mod learner_spec;
-mod logistic_ucb1;
 mod make;
 mod mimic_opt_dp;
 mod reserved;
 mod saved;
 mod simple;
 mod spec;
-mod square_cbwk;
 mod warm_start;
 
 use std::fmt::Debug;
@@ -24,17 +23,19 @@ use crate::oracle::Oracle;
 use crate::task::{Context, EpisodeContexts};
 
 pub use advance::{AdvanceTimes, advance, plan};
-pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE};
+pub use baseline::{
+    Baseline, BaselineSpec, DualSettings, Exploring, LinearProgram, PidSettings, Priced,
+    PrimalDual, SquareCbwk, SquareSettings, inverse_gap_weighting,
+};
+pub use decision::{Candidate, Decider, Greedy, Rule, TIE_SHARE, Terms};
 pub use fluid::Fluid;
 pub use learner_spec::{DataUse, LearnerConfig, LearnerSpec, Optimism};
-pub use logistic_ucb1::LogisticUcb1;
 pub use make::{MakePolicy, PolicySetting, Start, WholeWave};
 pub use mimic_opt_dp::MimicOptDp;
 pub use reserved::ReservedEpisodes;
 pub use saved::{LastFit, SavedLearner, SavedOracle, SavedPolicy};
 pub use simple::{Clairvoyant, Fixed, Myopic, Random};
 pub use spec::{InitialRows, PolicyConfig, PolicySpec};
-pub use square_cbwk::{SquareCbwk, SquareSettings, inverse_gap_weighting};
 pub use warm_start::{InitialArrival, InitialLog, WarmStart};
 
 #[doc = include_str!("measured.md")]

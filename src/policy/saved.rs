@@ -30,8 +30,8 @@ pub enum SavedPolicy {
         /// Its fit.
         fit: SavedOracle,
     },
-    /// Logistic-UCB1.
-    LogisticUcb1 {
+    /// A policy that solves a linear program at every step.
+    LinearProgram {
         /// Position in its random stream.
         stream: u64,
         /// All arrivals so far.
@@ -39,6 +39,19 @@ pub enum SavedPolicy {
         /// Its fit.
         fit: SavedOracle,
     },
+    /// A policy that prices the budget: what the price carries, and its fit.
+    Priced(f64, SavedOracle),
+    /// PrimalDualBwK.
+    PrimalDual {
+        /// v of time and of the budget.
+        weights: [f64; 2],
+        /// All arrivals so far.
+        contexts: EpisodeContexts,
+        /// Its fit.
+        fit: SavedOracle,
+    },
+    /// A plug-in plan with random offers: position in its random stream, and the learner.
+    Exploring(u64, SavedLearner),
 }
 
 impl SavedPolicy {
@@ -97,6 +110,10 @@ pub struct SavedLearner {
     rows: Vec<EpisodeContexts>,
     data: LabeledData,
     fit: LastFit,
+    /// The largest budget of the next plan.
+    ceiling: u32,
+    /// The largest budget of the table, and its values.
+    width: u32,
     u_hat: Vec<f64>,
 }
 
@@ -132,6 +149,8 @@ impl MimicOptDp {
             rows: self.s_t.rows().map(row).collect(),
             data: self.d_t.clone(),
             fit: self.last_fit(),
+            ceiling: self.ceiling,
+            width: self.u_hat.budget_max(),
             u_hat: steps.flat_map(|h| self.u_hat.row(h).to_vec()).collect(),
         }
     }
@@ -153,9 +172,13 @@ impl MimicOptDp {
             .iter()
             .try_for_each(|row| task.check_contexts(row))?;
         saved.data.check(&task)?;
-        let (horizon, budget_max) = (task.horizon(), task.budget_max());
-        self.u_hat = ValueTable::from_values(horizon, budget_max, saved.u_hat)
+        let sizes = task.budget_max()..=task.ceiling_limit();
+        let fits = sizes.contains(&saved.ceiling) && sizes.contains(&saved.width);
+        let table = fits.then(|| ValueTable::from_values(task.horizon(), saved.width, saved.u_hat));
+        self.u_hat = table
+            .flatten()
             .ok_or_else(|| wrong("a table of another size, or with non-finite values"))?;
+        self.ceiling = saved.ceiling;
         saved.rows.iter().for_each(|row| self.add_contexts(row));
         self.episode = saved.episode;
         self.d_t = saved.data;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{InitialLog, LearnerConfig, LearnerSpec, MakePolicy, SquareSettings, WarmStart};
+use super::baseline::BaselineConfig;
+use super::{BaselineSpec, InitialLog, LearnerConfig, LearnerSpec, MakePolicy, WarmStart};
 use crate::error::{Invalid, shown};
 use crate::oracle::{OracleConfig, OracleSpec};
 use crate::task::{ContextRows, Own, Task};
@@ -21,20 +22,8 @@ pub enum PolicySpec {
         /// Confidence-bound oracle.
         oracle: OracleSpec,
     },
-    /// Regression, a price for the budget, inverse gap weighting.
-    SquareCbwk {
-        /// Its settings.
-        settings: SquareSettings,
-        /// Oracle whose point estimates are used.
-        oracle: OracleSpec,
-    },
-    /// Optimistic linear program at every step.
-    LogisticUcb1 {
-        /// b_T, units of the budget to set aside.
-        budget_correction: f64,
-        /// Confidence-bound oracle.
-        oracle: OracleSpec,
-    },
+    /// A published algorithm.
+    Baseline(BaselineSpec),
     /// True rho and law.
     Clairvoyant,
     /// The fluid relaxation with true rho and law.
@@ -84,14 +73,7 @@ pub(super) enum Checked {
         log: Option<Arc<WarmStart>>,
         oracle: OracleConfig,
     },
-    SquareCbwk {
-        settings: SquareSettings,
-        oracle: OracleConfig,
-    },
-    LogisticUcb1 {
-        budget_correction: f64,
-        oracle: OracleConfig,
-    },
+    Baseline(BaselineConfig),
     Clairvoyant,
     Fluid {
         resolve: bool,
@@ -133,12 +115,8 @@ impl PolicySpec {
                 let log: Option<Arc<WarmStart>> = log.transpose()?;
                 let rows = rows + log.as_ref().map_or(0, |log| log.contexts.len());
                 let oracle = oracle.check(&format!("{field}.oracle"), task)?;
-                if settings.sampling && !oracle.has_posterior() {
-                    return Err(Invalid::new(
-                        format!("{field}.oracle.kind"),
-                        oracle.kind(),
-                        "an oracle with a posterior to draw from: armed, armed-by-step or logistic",
-                    ));
+                if settings.sampling {
+                    oracle.check_posterior(&format!("{field}.oracle"))?;
                 }
                 Checked::Learner {
                     log,
@@ -147,31 +125,7 @@ impl PolicySpec {
                     oracle,
                 }
             }
-            Self::SquareCbwk { settings, oracle } => {
-                for (key, value) in [("eta", settings.eta), ("gamma", settings.gamma)] {
-                    if let Some(value) = value.filter(|x| !(x.is_finite() && *x > 0.0)) {
-                        let field = format!("{field}.{key}");
-                        return Err(Invalid::new(field, value, "a positive number"));
-                    }
-                }
-                Checked::SquareCbwk {
-                    settings: *settings,
-                    oracle: oracle.check(&format!("{field}.oracle"), task)?,
-                }
-            }
-            Self::LogisticUcb1 {
-                budget_correction,
-                oracle,
-            } => {
-                if !(budget_correction.is_finite() && *budget_correction >= 0.0) {
-                    let field = format!("{field}.budget_correction");
-                    return Err(Invalid::new(field, budget_correction, "a number from 0"));
-                }
-                Checked::LogisticUcb1 {
-                    budget_correction: *budget_correction,
-                    oracle: oracle.check(&format!("{field}.oracle"), task)?,
-                }
-            }
+            Self::Baseline(spec) => Checked::Baseline(spec.check(field, task)?),
             Self::Clairvoyant => Checked::Clairvoyant,
             Self::Fluid { resolve } => Checked::Fluid { resolve: *resolve },
             Self::Myopic { oracle } => Checked::Myopic {

@@ -1,5 +1,6 @@
 //! Pictures, tables and pages made from results. Nothing here computes a result.
 
+pub mod comparison;
 pub mod coverage;
 pub mod estimation;
 mod finding;

@@ -6,14 +6,19 @@ use super::plot::{AxisSpec, Chart, Scale, Series, banded, small_multiples, style
 use super::style::{Style, Table, counted, decimals, fixed};
 use super::table::{ERRORS, RegretColumns, share};
 use super::{distinct, extremes, warnings, write_picture};
-use crate::error::OutputError;
+use crate::error::{Invalid, OutputError};
 use crate::results::{Overview, OverviewRow, ResultsFolder, Run, SweepIndex};
 
 /// The swept axis is logarithmic if the largest value is this many times the smallest.
 const LOG_RATIO: f64 = 50.0;
 
-/// The numbers of `overview.csv` as a table, with the warnings of the runs.
-pub fn table(sweep: &SweepIndex, runs: &[Run], style: Style) -> String {
+/// The numbers of `overview.csv` as a table, with all columns or some ([`Table::select`]), and the warnings of the runs.
+pub fn table(
+    sweep: &SweepIndex,
+    runs: &[Run],
+    style: Style,
+    asked: &[String],
+) -> Result<String, Invalid> {
     let overview = &sweep.overview(runs);
     let results = overview.rows.iter().map(|row| &row.result);
     let columns = RegretColumns::new(results.clone(), overview.reference());
@@ -44,7 +49,8 @@ pub fn table(sweep: &SweepIndex, runs: &[Run], style: Style) -> String {
     for warning in warnings::of_points(points.zip(runs)) {
         notes += &format!("warning: {warning}\n");
     }
-    style.prose(&headline) + &table.text(style) + &style.prose(&notes)
+    let table = table.select(asked)?;
+    Ok(style.prose(&headline) + &table.text(style) + &style.prose(&notes))
 }
 
 /// Sizes of the runs: one number if all are equal, else a range.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use crate::error::Invalid;
 use crate::statistics::{BAND, MeanAndError};
 
 /// The format of a table.
@@ -40,6 +41,41 @@ impl Table {
         let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.header.len(), "a cell for every column");
         self.rows.push(cells);
+    }
+
+    /// The same with the columns of these names only, in their order, after the first one. A name is that of the header in
+    /// small letters with hyphens (`final-regret`), without what follows `+-`; `over` is the difference to the reference. The
+    /// error beside a number comes with it.
+    pub fn select(self, names: &[String]) -> Result<Self, Invalid> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        let is_error = |column: &usize| self.header[*column].starts_with("+-");
+        let name = |column: usize| {
+            let plain = self.header[column].split(" +-").next().unwrap_or_default();
+            let first = plain.split(' ').next().unwrap_or_default();
+            match first {
+                "over" => first.to_string(),
+                _ => plain.replace(' ', "-").to_lowercase(),
+            }
+        };
+        let numbers = (1..self.header.len()).filter(|column| !is_error(column));
+        let mut chosen = vec![0];
+        for wanted in names {
+            let found = numbers.clone().find(|&column| name(column) == *wanted);
+            let Some(found) = found else {
+                let known: Vec<String> = numbers.map(name).collect();
+                let accepted = format!("some of {}", known.join(", "));
+                return Err(Invalid::new("columns", format!("`{wanted}`"), accepted));
+            };
+            chosen.push(found);
+            chosen.extend(Some(found + 1).filter(|c| *c < self.header.len() && is_error(c)));
+        }
+        let cells = |row: &Vec<String>| chosen.iter().map(|&c| row[c].clone()).collect();
+        Ok(Self {
+            header: cells(&self.header),
+            rows: self.rows.iter().map(cells).collect(),
+        })
     }
 
     /// The table's text.
@@ -275,6 +311,35 @@ mod tests {
         assert_eq!(folded("  immeasurable", 4, 0), "  immeasurable");
         let prose = Style::Plain { width: 9 }.prose("one two three\n\nfour");
         assert_eq!(prose, "one two\nthree\n\nfour\n");
+    }
+
+    #[test]
+    fn columns_by_choice() {
+        let table = || {
+            let mut table = Table::new([
+                "policy",
+                "final regret",
+                "+- 3 s.e.",
+                "over a",
+                "slope +- 3 s.e.",
+            ]);
+            table.push(["a", "1", "2", "3", "4"]);
+            table
+        };
+        let plain = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            let table = table().select(&names);
+            table.map(|table| table.text(Style::Markdown))
+        };
+        let found = plain(&["slope", "final-regret"]).unwrap();
+        assert!(
+            found.starts_with("| policy | slope +- 3 s.e. | final regret | +- 3 s.e. |"),
+            "{found}"
+        );
+        assert!(found.ends_with("| a | 4 | 1 | 2 |\n"), "{found}");
+        assert!(plain(&["over"]).unwrap().ends_with("| a | 3 |\n"));
+        let error = plain(&["regret"]).unwrap_err();
+        assert_eq!(error.accepted, "some of final-regret, over, slope");
     }
 
     #[test]

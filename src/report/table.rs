@@ -1,6 +1,7 @@
 //! Tables of a study and of optimal values.
 
 use super::style::{Style, Table, band_cells, counted, decimals, fixed, with_band};
+use crate::error::Invalid;
 use crate::results::{OptimumByBudget, PointResult, Results, Run};
 use crate::statistics::{BAND, evenly_spaced};
 
@@ -10,8 +11,9 @@ const ERROR: &str = "+- 3 s.e.";
 /// The note under every table of regrets.
 pub(super) const ERRORS: &str = "+- is 3 standard errors over replications; differences are paired, replication by replication.";
 
-/// The results of a study: a headline and one line per policy.
-pub fn study(results: &Results, style: Style) -> String {
+/// The results of a study: a headline and one line per policy, with all columns or some ([`Table::select`]).
+pub fn study(results: &Results, style: Style, columns: &[String]) -> Result<String, Invalid> {
+    let asked = columns;
     let run = &results.run;
     let adapter = run.adapter.as_ref();
     let adapter = adapter.map_or(String::new(), |name| format!(" on {name}"));
@@ -44,7 +46,7 @@ pub fn study(results: &Results, style: Style) -> String {
         row.push(fixed(policy.seconds, 2));
         table.push(row);
     }
-    let mut text = style.prose(&headline) + &table.text(style);
+    let mut text = style.prose(&headline) + &table.select(asked)?.text(style);
     let mut notes = format!("\n{ERRORS}\n");
     if let Some(error) = run.opt_per_episode_standard_error {
         let off = BAND * error * run.episodes as f64;
@@ -58,7 +60,7 @@ pub fn study(results: &Results, style: Style) -> String {
         notes.extend(warnings.map(|warning| format!("warning: {}: {warning}\n", policy.name)));
     }
     text += &style.prose(&notes);
-    text
+    Ok(text)
 }
 
 /// The columns of regret that tables of studies and of sweeps share.

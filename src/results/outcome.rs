@@ -8,7 +8,9 @@ use super::offers::action_rows;
 use super::overview::PointResult;
 use super::read::{PolicyResults, Results};
 use super::records::{CoverageRow, StepRow, SummaryRow, ValueRow};
-use super::run_json::{AdapterTraffic, BoundsRun, ByBudget, OwnRun, PolicyRun, Run, Seconds};
+use super::run_json::{
+    AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, OwnRun, PolicyRun, Run, Seconds,
+};
 use super::study_toml::StudyText;
 use super::{RESULT_FILES, ResultsFolder};
 use crate::dp::{Report, ValueTable};
@@ -129,6 +131,13 @@ fn policy_results(policy: PolicyOutcome) -> PolicyResults {
             }),
             warnings: policy.warnings.clone(),
             seconds: policy.elapsed.as_secs_f64(),
+            decision_seconds: match policy.latencies.quantile(0.5) {
+                Some(p50) => Some(DecisionSeconds {
+                    p50,
+                    p99: policy.latencies.quantile(0.99).unwrap_or(p50),
+                }),
+                None => None,
+            },
         },
         cumulative: regret.cumulative,
         left: policy.budget_use.left(),

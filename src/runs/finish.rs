@@ -2,7 +2,7 @@
 //! records or from many.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::RunsError;
 use crate::config::StudyFile;
@@ -24,7 +24,7 @@ pub(super) fn finish(
 ) -> Result<Results, RunsError> {
     let start = Instant::now();
     let study = &file.study;
-    let (phases, total, elapsed) = work(study, &prepared, logs);
+    let (phases, total, by_policy) = work(study, &prepared, logs);
     let readers = logs.iter().map(RecordLog::open);
     let mut readers: Vec<RecordReader> = readers.collect::<Result<_, _>>()?;
     let mut episodes = EpisodesFile::start(folder, file.episodes_format)?;
@@ -47,7 +47,7 @@ pub(super) fn finish(
             }
             Ok::<_, RunsError>(record)
         });
-        policies.push(prepared.policy_outcome(number, records, elapsed[number])?);
+        policies.push(prepared.policy_outcome(number, records, &by_policy[number])?);
     }
     episodes.finish()?;
     if let Some(trace) = trace {
@@ -69,15 +69,15 @@ pub(super) fn finish(
     Ok(results)
 }
 
-/// The work of all waves: time by phase, the total, and time by policy.
-fn work(study: &Study, prepared: &Prepared, logs: &[RecordLog]) -> (Phases, Work, Vec<Duration>) {
+/// The work of all waves: time by phase, the total, and by policy.
+fn work(study: &Study, prepared: &Prepared, logs: &[RecordLog]) -> (Phases, Work, Vec<Work>) {
     let mut total = Work::default();
-    let mut elapsed = vec![Duration::ZERO; study.policies.len()];
+    let mut by_policy = vec![Work::default(); study.policies.len()];
     for work in logs.iter().flat_map(|log| &log.work) {
         total.add(work);
         let place = study.policies.iter().position(|p| p.name == work.policy);
         if let Some(place) = place {
-            elapsed[place] += work.elapsed;
+            by_policy[place].add(work);
         }
     }
     let mut phases = Phases {
@@ -85,7 +85,7 @@ fn work(study: &Study, prepared: &Prepared, logs: &[RecordLog]) -> (Phases, Work
         ..Phases::default()
     };
     phases += total.phases;
-    (phases, total, elapsed)
+    (phases, total, by_policy)
 }
 
 fn find(

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-use crate::learner::live::{Code, Job, Refusal, Reply, Request, RequestQueue};
+use crate::learner::live::{Code, EVENTS, Job, Refusal, Reply, Request, RequestQueue};
 use guard::Guarded;
 
 /// Most bytes of a request, and most bytes read before the connection is closed.
@@ -114,11 +114,14 @@ async fn answer(State(shared): State<Arc<Shared>>, request: HttpRequest) -> Resp
     let request = match (&parts.method, path.strip_prefix("/v1/")) {
         (&Method::GET, Some("state")) => Ok(Request::State),
         (&Method::GET, Some("view")) => Ok(Request::View),
-        (&Method::POST, Some(op @ ("begin" | "decide" | "observe" | "end"))) => {
+        (&Method::POST, Some(op)) if EVENTS.contains(&op) => {
             body.and_then(|body| Request::parse_op(op, &body))
         }
         _ => {
-            let message = "no such address; accepted: POST /v1/begin, decide, observe, end; GET /v1/state, /healthz, /";
+            let message = format!(
+                "no such address; accepted: POST /v1/{}; GET /v1/state, /healthz, /",
+                EVENTS.join(", ")
+            );
             Err(Refusal::new(Code::Unknown, message))
         }
     };

@@ -177,6 +177,8 @@ mod tests {
             },
             columns: Columns::default(),
             clock: None,
+            offered: None,
+            rails: Default::default(),
             action: ActionScale {
                 mean: 3.0,
                 deviation: 2.0,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::fitted_study::study_text;
+use super::live::JOURNAL_FILE;
 use crate::config::toml_error;
 use crate::error::{InputError, Invalid, OutputError};
 use crate::files::{read_json, read_text};
@@ -86,7 +87,11 @@ impl TaskFolder {
     ) -> Result<JournalSummary, ImportError> {
         let parent = journal.parent().filter(|path| !path.as_os_str().is_empty());
         let task = Self::open(parent.unwrap_or(Path::new(".")))?.file;
-        let log = JournalLog::read(journal, &task)?;
+        let log = JournalLog::read(journal, &task, u64::MAX)?;
+        if log.is_empty() {
+            let message = "found no decision; accepted: at least one";
+            return Err(InputError::in_file(journal, message).into());
+        }
         prepare(path, overwrite)?;
         let (text, summary) = log.text(&task);
         write_whole(&path.join(LOG_FILE), text.as_bytes())?;
@@ -96,18 +101,44 @@ impl TaskFolder {
 
     /// The labeled log.
     pub fn log(&self) -> Result<LabeledLog, InputError> {
-        let form = LogForm {
+        LabeledLog::read(&self.place(LOG_FILE), &self.form())
+    }
+
+    fn form(&self) -> LogForm<'_> {
+        LogForm {
             horizon: self.task.horizon(),
             features: FeatureColumns::Named(self.file.encoding.names()),
             actions: Some(self.task.application().action_values()),
-        };
-        LabeledLog::read(&self.place(LOG_FILE), &form)
+        }
     }
 
-    /// Fits the log.
+    /// The labeled log and, after it, the first lines of the journal of live offers; with the number of lines that were read.
+    pub fn data(&self, lines: u64) -> Result<(LabeledLog, u64), InputError> {
+        let journal = self.place(JOURNAL_FILE);
+        let log = self.log()?;
+        if lines == 0 || !journal.exists() {
+            return Ok((log, 0));
+        }
+        let live = JournalLog::read(&journal, &self.file, lines)?;
+        if live.is_empty() {
+            return Ok((log, live.lines()));
+        }
+        let (text, _) = live.text(&self.file);
+        let form = self.form();
+        let rows = LabeledLog::parse(&journal, text.as_bytes(), &form)?;
+        Ok((log.followed_by(rows), live.lines()))
+    }
+
+    /// Fits the log and the journal.
     pub fn fit(&self, settings: FitSettings) -> Result<Fitted, InputError> {
-        let fitted = fit::fit(&self.file, Arc::clone(&self.task), self.log()?, settings);
-        fitted.map_err(|invalid| self.wrong_log(&invalid))
+        let (data, lines) = self.data(u64::MAX)?;
+        let fitted = fit::fit(&self.file, Arc::clone(&self.task), data, settings);
+        let mut fitted = fitted.map_err(|invalid| match invalid.field.as_str() {
+            "day" => InputError::in_file(&self.place(TASK_FILE), invalid.to_string()),
+            _ => self.wrong_log(&invalid),
+        })?;
+        fitted.file.journal_lines = lines;
+        Ok(fitted)
     }
 
     /// Writes a fit: the model, and a study of the fitted world.
@@ -127,12 +158,18 @@ impl TaskFolder {
             return Err(InputError::in_file(&place, message));
         }
         let file: ModelFile = read_json(&place)?;
-        let fitted = Fitted::again(&self.file, Arc::clone(&self.task), self.log()?, file);
+        let (data, _) = self.data(file.journal_lines)?;
+        let fitted = Fitted::again(&self.file, Arc::clone(&self.task), data, file);
         fitted.map_err(|invalid| self.wrong_log(&invalid))
     }
 
     fn wrong_log(&self, invalid: &Invalid) -> InputError {
         InputError::in_file(&self.place(LOG_FILE), invalid.to_string())
+    }
+
+    /// Writes another task file.
+    pub(super) fn write_task(&self, file: &TaskFile) -> Result<(), OutputError> {
+        write_whole(&self.place(TASK_FILE), text_of(file).as_bytes())
     }
 
     /// The folder's own name, for titles of pages.
@@ -151,16 +188,24 @@ impl TaskFolder {
 }
 
 /// Creates the folder; refuses one that holds a task unless `overwrite` is set.
-fn prepare(path: &Path, overwrite: bool) -> Result<(), OutputError> {
+fn prepare(path: &Path, overwrite: bool) -> Result<(), ImportError> {
+    let journal = path.join(JOURNAL_FILE);
+    if journal.exists() && overwrite {
+        let message = "found a journal of live offers, which a new task would make unreadable; accepted: another folder, or \
+                       cbwk-gpu reprice for other prices or units";
+        return Err(InputError::in_file(&journal, message).into());
+    }
     let names = [TASK_FILE, LOG_FILE];
     let found = names.iter().find(|name| path.join(name).exists());
     if let (Some(found), false) = (found, overwrite) {
         return Err(OutputError::Occupied {
             folder: path.to_path_buf(),
             found: (*found).to_string(),
-        });
+        }
+        .into());
     }
-    fs::create_dir_all(path).map_err(|error| OutputError::unwritable(path, error))
+    fs::create_dir_all(path).map_err(|error| OutputError::unwritable(path, error))?;
+    Ok(())
 }
 
 /// The text of a task file.

@@ -9,9 +9,10 @@ use super::learner_file::LearnerFile;
 use super::{LOG_FILE, TaskFolder};
 use crate::config::initial_log_of;
 use crate::dp::cpu::Cpu;
-use crate::error::{InputError, Invalid};
+use crate::error::{InputError, Invalid, OutputError};
 use crate::files::{sha256, sha256_of_file};
-use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord};
+use crate::history::TaskFile;
+use crate::learner::live::{FORMAT, Live, LiveError, LiveSettings, LiveStart, OpenRecord, Rails};
 use crate::learner::{Learner, LearnerError, LearnerSettings};
 use crate::oracle::OracleConfig;
 use crate::policy::WarmStart;
@@ -29,6 +30,9 @@ pub enum ServeError {
     /// The journal or the learner.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// A file that cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl TaskFolder {
@@ -61,23 +65,47 @@ impl TaskFolder {
             LearnerError::Invalid(invalid) => refused(invalid),
             other => InputError::in_file(document.file(), other.to_string()),
         })?;
-        let task = serde_json::to_vec(&self.file).expect("a task file can be written");
+        if let Some(fixed) = settings.fixed
+            && self.task.application().action_at(fixed).is_none()
+        {
+            let list = self.task.application().action_values();
+            let message = format!("found fixed:{fixed}; accepted: one of {list:?}");
+            return Err(InputError::option("policy", message).into());
+        }
+        let task_of_learner = Arc::clone(&self.task);
         let start = LiveStart {
-            learner: &|| make(&self.task, &oracle, learner),
+            learner: Arc::new(move || make(&task_of_learner, &oracle, learner)),
             log,
             open: OpenRecord {
                 format: FORMAT,
-                task: sha256(&task),
+                task: self.task_sum(),
                 log: log_sum,
                 learner: file.resolved,
             },
             intake: Box::new(self.file.clone()),
             settings: LiveSettings {
                 seed: file.seed,
+                rails: self.file.rails,
                 ..settings
             },
         };
         Ok(Live::open(&self.place(JOURNAL_FILE), start)?)
+    }
+}
+
+impl TaskFolder {
+    /// The checksum of the task, which a journal names. Guard rails may change at any time.
+    fn task_sum(&self) -> String {
+        Self::sum_of(&self.file)
+    }
+
+    /// Likewise of another task file.
+    pub(super) fn sum_of(file: &TaskFile) -> String {
+        let file = TaskFile {
+            rails: Rails::default(),
+            ..file.clone()
+        };
+        sha256(&serde_json::to_vec(&file).expect("a task file can be written"))
     }
 }
 

@@ -4,6 +4,7 @@ mod fitted_study;
 mod folder;
 mod learner_file;
 mod live;
+mod reprice;
 
 use folder::{LOG_FILE, MODEL_FILE};
 use live::JOURNAL_FILE;
@@ -11,3 +12,4 @@ use live::JOURNAL_FILE;
 pub use folder::TaskFolder;
 pub use learner_file::LiveLearning;
 pub use live::ServeError;
+pub use reprice::Reprice;

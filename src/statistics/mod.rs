@@ -1,10 +1,14 @@
-//! Means with standard errors over replications.
+//! Means with standard errors over replications, bands and comparisons.
 
+mod comparison;
 mod growth;
 mod moments;
+mod student;
 
+pub use comparison::{Band, holm, paired_p};
 pub use growth::{Growth, slope};
 pub use moments::CurveMoments;
+pub use student::{tail_fraction, two_sided_p};
 
 /// Half the width of a band, in standard errors.
 pub const BAND: f64 = 3.0;

@@ -69,6 +69,8 @@ pub struct Application {
     cost_max: u32,
     quantity: Option<Multiplier>,
     rate: Option<Multiplier>,
+    /// Actions that are known and no longer taken; empty for none.
+    closed: Vec<bool>,
 }
 
 #[derive(Debug, Clone)]
@@ -133,6 +135,7 @@ impl Application {
             cost_max,
             quantity: None,
             rate: None,
+            closed: Vec::new(),
         })
     }
 
@@ -243,8 +246,19 @@ impl Application {
         units.clamp(1.0, self.quantity.map_or(1.0, |quantity| quantity.most))
     }
 
+    /// The same, without the prices that are not among `offered`: they stay in the list, for data about them, and are
+    /// infeasible.
+    pub(super) fn offering(mut self, offered: &[f64]) -> Self {
+        let values = self.action_values.iter();
+        self.closed = values.map(|value| !offered.contains(value)).collect();
+        self
+    }
+
     /// r(theta, a) of a non-null action; negative means infeasible.
     pub fn reward(&self, context: &Context, action: usize) -> f64 {
+        if self.closed.get(action - 1) == Some(&true) {
+            return -1.0;
+        }
         let reward = self.unit_reward(context, action);
         match self.is_per_customer() {
             false => reward,
@@ -264,6 +278,27 @@ impl Application {
                 rewards[context.table_row() * self.actions() + action - 1]
             }
         }
+    }
+
+    /// Reward and cost of an accepted offer at any price, wage or bid; `None` if there is no such offer.
+    pub fn sale_at(&self, context: &Context, value: f64) -> Option<(f64, u32)> {
+        let whole = value.fract() == 0.0 && (1.0..=f64::from(COST_LIMIT)).contains(&value);
+        match &self.kind {
+            Kind::Pricing => (value > 0.0 && value <= NUMBER_LIMIT).then_some((value, 1)),
+            Kind::Procurement if whole => Some((1.0, value as u32)),
+            Kind::Auction if whole => Some((context.features[0] - value, value as u32)),
+            Kind::Table { .. } if whole && value as usize <= self.actions() => Some((
+                self.reward(context, value as usize),
+                self.cost(context, value as usize),
+            )),
+            _ => None,
+        }
+    }
+
+    /// The action with this price, wage or bid.
+    pub fn action_at(&self, value: f64) -> Option<usize> {
+        let place = self.action_values.iter().position(|known| *known == value);
+        place.map(|place| place + 1)
     }
 
     /// The largest reward of contexts within a range, at least 0.

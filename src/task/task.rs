@@ -233,6 +233,14 @@ pub(crate) fn check_table_types(
 }
 
 impl Task {
+    /// The same task, offering only these prices of its list.
+    pub fn offering(self, offered: &[f64]) -> Self {
+        Self {
+            application: self.application.offering(offered),
+            ..self
+        }
+    }
+
     /// H, steps in an episode.
     pub fn horizon(&self) -> usize {
         self.horizon
@@ -241,6 +249,12 @@ impl Task {
     /// The largest starting budget.
     pub fn budget_max(&self) -> u32 {
         self.budget_max
+    }
+
+    /// The largest budget that a table may have.
+    pub fn ceiling_limit(&self) -> u32 {
+        let columns = TABLE_LIMIT / (self.horizon as u64 + 1);
+        columns.saturating_sub(1).min(u64::from(u32::MAX)) as u32
     }
 
     /// Rewards and costs.

@@ -107,6 +107,7 @@ fn without_times(run: &[u8]) -> Vec<u8> {
     object.remove("gpu");
     for policy in object["policies"].as_array_mut().unwrap() {
         policy.as_object_mut().unwrap().remove("seconds").unwrap();
+        policy.as_object_mut().unwrap().remove("decision_seconds");
     }
     serde_json::to_vec(&run).unwrap()
 }

@@ -240,6 +240,13 @@ impl Client {
     }
 }
 
+/// A repeated answer says so, and is the first answer otherwise.
+pub fn first_answer(mut answer: Value) -> Value {
+    let said = answer.as_object_mut().unwrap().remove("repeated");
+    assert_eq!(said, Some(Value::Bool(true)), "{answer}");
+    answer
+}
+
 /// The records of a folder's journal.
 pub fn journal(folder: &Path) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("journal.jsonl")).unwrap();

@@ -1,5 +1,6 @@
 //! From sections of the study file to the specifications of world and policies.
 
+mod baselines;
 pub(super) mod context_rows;
 mod oracles;
 mod policies;

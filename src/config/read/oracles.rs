@@ -5,7 +5,7 @@ use crate::config::own::own;
 use crate::config::{Read, Section};
 use crate::dp::Link;
 use crate::oracle::{
-    GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
+    Arms, GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
     LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, NeuralParameters,
     OracleSpec,
 };
@@ -21,9 +21,10 @@ pub(super) enum DefaultBounds {
     Tight,
 }
 
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "armed",
     "armed-by-step",
+    "tabular",
     "glm",
     "logistic",
     "kernel",
@@ -47,7 +48,7 @@ pub(super) fn oracle(
     }
     let Some(kind) = made_for(truth) else {
         let accepted =
-            "an oracle, such as { kind = \"armed\" }, because none is made for table conversion";
+            "an oracle, such as { kind = \"logistic\" }, because none is made for own conversion";
         return Err(s.missing("oracle", accepted));
     };
     s.missing_table("oracle", |s| {
@@ -66,7 +67,8 @@ fn made_for(truth: &ConversionSpec) -> Option<&'static str> {
         }
         ConversionSpec::Linear { .. } => Some("glm"),
         ConversionSpec::Rkhs { .. } => Some("kernel"),
-        ConversionSpec::Table { .. } | ConversionSpec::Own { .. } => None,
+        ConversionSpec::Table { .. } => Some("tabular"),
+        ConversionSpec::Own { .. } => None,
     }
 }
 
@@ -77,8 +79,9 @@ fn read(
     default: DefaultBounds,
 ) -> Read<OracleSpec> {
     Ok(match kind {
-        "armed" => armed(s, false, default)?,
-        "armed-by-step" => armed(s, true, default)?,
+        "armed" => armed(s, Arms::Single, default)?,
+        "armed-by-step" => armed(s, Arms::ByStep, default)?,
+        "tabular" => armed(s, Arms::ByType, default)?,
         "glm" => glm(s, truth, default)?,
         "logistic" => logistic(s, default)?,
         "kernel" => kernel_oracle(s, truth, default)?,
@@ -94,17 +97,19 @@ fn read(
     })
 }
 
-fn armed(s: &mut Section, by_step: bool, default: DefaultBounds) -> Read<OracleSpec> {
+fn armed(s: &mut Section, arms: Arms, default: DefaultBounds) -> Read<OracleSpec> {
     let kinds = ["paper", "beta-binomial"];
-    let bounds = s.word_or("bounds", &kinds, kinds[default as usize])?;
+    // The paper has no oracle with an arm for every context type.
+    let (kinds, default) = match arms {
+        Arms::ByType => (&kinds[1..], kinds[1]),
+        _ => (&kinds[..], kinds[default as usize]),
+    };
+    let bounds = s.word_or("bounds", kinds, default)?;
     let radius_scale = s.number_or("radius_scale", 1.0)?;
-    Ok(match (bounds, by_step) {
-        ("paper", false) => OracleSpec::Armed { radius_scale },
-        ("paper", true) => OracleSpec::ArmedByStep { radius_scale },
-        _ => OracleSpec::BetaBinomial {
-            by_step,
-            radius_scale,
-        },
+    Ok(match (bounds, arms) {
+        ("paper", Arms::Single) => OracleSpec::Armed { radius_scale },
+        ("paper", Arms::ByStep) => OracleSpec::ArmedByStep { radius_scale },
+        _ => OracleSpec::BetaBinomial { arms, radius_scale },
     })
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::WHOLE;
+use super::baselines::{BASELINES, baseline};
 use super::context_rows::{self, FeatureNames};
 use super::oracles::{DefaultBounds, oracle};
 use crate::config::own::own;
@@ -11,7 +12,6 @@ use crate::history::{LabeledLog, LogForm};
 use crate::oracle::OracleSpec;
 use crate::policy::{
     DataUse, InitialArrival, InitialLog, InitialRows, LearnerSpec, Optimism, PolicySpec,
-    SquareSettings,
 };
 use crate::world::{ConversionSpec, WorldSpec};
 
@@ -30,12 +30,7 @@ pub(in crate::config) fn policies(
 ) -> Read<Vec<NamedSpec>> {
     let (horizon, truth) = (spec.horizon, &spec.conversion);
     root.tables("policies", |s| {
-        let kinds = [
-            LEARNERS[0],
-            LEARNERS[1],
-            LEARNERS[2],
-            "square-cbwk",
-            "logistic-ucb1",
+        let others = [
             "clairvoyant",
             "fluid",
             "myopic",
@@ -44,7 +39,7 @@ pub(in crate::config) fn policies(
             "fixed:<a>",
             "own",
         ];
-        let kind = s.kind(&kinds)?;
+        let kind = s.kind(&[&LEARNERS[..], &BASELINES, &others].concat())?;
         let name = s.optional_text("name")?.unwrap_or_else(|| kind.clone());
         let spec = match kind.as_str() {
             learner if LEARNERS.contains(&learner) => {
@@ -56,18 +51,9 @@ pub(in crate::config) fn policies(
                     oracle: oracle(s, truth, bounds)?,
                 }
             }
-            "square-cbwk" => PolicySpec::SquareCbwk {
-                settings: SquareSettings {
-                    eta: s.optional_number("eta")?,
-                    gamma: s.optional_number("gamma")?,
-                    reset_dual: s.flag_or("reset_dual", true)?,
-                },
-                oracle: oracle(s, truth, DefaultBounds::Paper)?,
-            },
-            "logistic-ucb1" => PolicySpec::LogisticUcb1 {
-                budget_correction: s.number_or("budget_correction", 0.0)?,
-                oracle: oracle(s, truth, DefaultBounds::Paper)?,
-            },
+            published if BASELINES.contains(&published) => {
+                PolicySpec::Baseline(baseline(s, published, truth)?)
+            }
             "clairvoyant" => PolicySpec::Clairvoyant,
             "fluid" => PolicySpec::Fluid {
                 resolve: s.flag_or("resolve", true)?,

@@ -138,6 +138,11 @@ impl<'d> Section<'d> {
         Ok(self.read_or(key, default as i64, read)? as u64)
     }
 
+    /// A whole number, or `None`.
+    pub fn optional_whole(&mut self, key: &str, range: RangeInclusive<u64>) -> Read<Option<u64>> {
+        self.optional(key, |s, key| s.whole(key, range))
+    }
+
     /// A flag, or the default.
     pub fn flag_or(&mut self, key: &str, default: bool) -> Read<bool> {
         let accepted = "true or false";

@@ -83,6 +83,27 @@ impl Column {
         }
     }
 
+    /// Moves a number into the range of the log, with a note: one wild value must not stretch what the model knows. Absurd
+    /// numbers stay, to be refused.
+    pub fn clip(&self, raw: &mut Raw<'_>) -> Option<String> {
+        let Self::Number { low, high, .. } = self else {
+            return None;
+        };
+        let x = match *raw {
+            Raw::Number(x) => x,
+            Raw::Text(text) => number(text)?,
+            Raw::Missing => return None,
+        };
+        if (*low..=*high).contains(&x) || finite_numbers("", &[x]).is_err() {
+            return None;
+        }
+        let name = self.name();
+        *raw = Raw::Number(x.clamp(*low, *high));
+        Some(format!(
+            "column `{name}`: {x} is outside the log's {low} to {high} and counts as {raw}"
+        ))
+    }
+
     /// Appends the features of a value.
     pub(super) fn encode(
         &self,

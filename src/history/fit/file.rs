@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::design::ModelKind;
+use crate::history::days::DaysFile;
 
 /// The content of a model file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,6 +12,9 @@ pub struct ModelFile {
     pub version: String,
     /// Counts of its log.
     pub log: LogCounts,
+    /// Lines of the journal of live offers that were read after the log.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub journal_lines: u64,
     /// What an action is called.
     pub action: String,
     /// The model.
@@ -41,8 +45,22 @@ pub struct ModelFile {
     pub cut_short: u64,
     /// A norm bound for the learner's oracle: at least twice the norm fitted here, on columns divided by their sizes.
     pub norm_bound: f64,
+    /// Share of the pairs of a customer and a planned action that the log does not support; plans leave them out.
+    #[serde(default)]
+    pub unsupported: f64,
+    /// Days that differ.
+    #[serde(default)]
+    pub days: DaysFile,
     /// Warnings.
     pub warnings: Vec<String>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl ModelFile {

@@ -22,6 +22,7 @@ use super::clock::OpeningHours;
 use super::encoding::Encoding;
 use super::task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
 use crate::error::{InputError, Invalid, OutputError};
+use crate::learner::live::Rails;
 use crate::task::HORIZON_LIMIT;
 use actions::Actions;
 use columns::{decide, the_feature, with_stray_texts};
@@ -222,7 +223,7 @@ impl Import {
         let notes = [
             (has_own_steps, format!("{division}; chosen because plans expect at most one customer per step")),
             (counts.moved > 0, format!(
-                "{} of these arrivals were moved to the nearest free step, because the file's times do not tell them apart",
+                "{} arrivals were moved to the nearest free step of their day",
                 count(counts.moved)
             )),
             (self.actions.note.is_some(), self.actions.note.clone().unwrap_or_default()),
@@ -308,6 +309,8 @@ fn task_file(
             OfferKind::Procurement => Offers::Procurement { wages: whole() },
             OfferKind::Auction => Offers::Auction { bids: whole() },
         },
+        offered: None,
+        rails: Rails::default(),
         columns: Columns {
             episode: spec.episode.clone(),
             step,

@@ -76,6 +76,20 @@ impl LabeledLog {
         self.has_probabilities
     }
 
+    /// The log with the episodes of another one of the same task after its own.
+    pub fn followed_by(mut self, other: Self) -> Self {
+        let first = self.arrivals.len();
+        self.has_probabilities &= other.has_probabilities;
+        self.thetas.extend(other.thetas);
+        self.arrivals.extend(other.arrivals);
+        let shifted = other.episodes.into_iter().map(|episode| LogEpisode {
+            arrivals: episode.arrivals.start + first..episode.arrivals.end + first,
+            ..episode
+        });
+        self.episodes.extend(shifted);
+        self
+    }
+
     /// Number of offers.
     pub fn offers(&self) -> usize {
         self.arrivals.iter().filter(|a| a.action > 0).count()
@@ -99,9 +113,13 @@ impl LabeledLog {
             .filter(|&i| self.arrivals[i].accepted);
         accepted.fold((0.0, 0), |(reward, spent), i| {
             let context = self.context(task, i);
-            let action = self.arrivals[i].action as usize;
-            let cost = task.cost(&context, action);
-            (reward + task.reward(&context, action), spent + cost)
+            let value = task
+                .application()
+                .action_value(self.arrivals[i].action as usize);
+            // Also of a price that is no longer offered.
+            let sale = task.application().sale_at(&context, value);
+            let (earned, cost) = sale.unwrap_or((0.0, 0));
+            (reward + earned, spent + cost)
         })
     }
 

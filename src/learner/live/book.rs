@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::record::{BeginRecord, DecideRecord, EndRecord, ObserveRecord};
+use super::record::{BeginRecord, DecideRecord, EndRecord, ObserveRecord, RecordRecord};
+use crate::learner::Settled;
 
 /// The book of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,8 @@ pub struct Book {
     pub lines: u64,
     /// Plans so far.
     pub plans: u64,
+    /// SHA-256 of the task, if it changed after the start.
+    pub task: Option<String>,
     /// Whether a plan is due.
     pub due: bool,
     /// Whether the last episode is open.
@@ -24,16 +27,20 @@ pub struct Book {
     pub names: BTreeMap<Box<str>, u32>,
     /// All decisions by id.
     pub decisions: BTreeMap<Box<str>, Decision>,
+    /// Places of the lines of deliveries and the like, by id.
+    pub others: BTreeMap<Box<str>, u64>,
+    /// The last offer of the open episode.
+    pub last_offer: Option<f64>,
     /// Offers of the open episode that hold units until a time: milliseconds since 1970, id.
     pub holds: BTreeSet<(u64, Box<str>)>,
     /// For the page: units left before the last decision of each step of the open episode, as (step, units).
     pub left: Vec<(usize, u32)>,
 }
 
-/// A decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A decision, or an offer that was made without the learner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Decision {
-    /// The learner's number of the offer; 0 if nothing was offered.
+    /// The learner's number of the offer; 0 if nothing was offered, or not by the learner.
     pub offer: u64,
     /// Its episode, from 0.
     pub episode: u32,
@@ -41,6 +48,22 @@ pub struct Decision {
     pub place: u64,
     /// Place of the line of its outcome; 0 if there is none.
     pub outcome: u64,
+    /// Place of the line of its last cancellation; 0 if there is none.
+    pub cancel: u64,
+    /// Place of the line of its last correction; 0 if there is none.
+    pub correct: u64,
+    /// Whether it was made without the learner.
+    pub outside: bool,
+    /// The outcome, after corrections.
+    pub accepted: Option<bool>,
+    /// The number of its observation among the data.
+    pub row: Option<u64>,
+    /// Whether units and reward of it stand in the books.
+    pub booked: bool,
+    /// Whether the sale was given back after its outcome.
+    pub cancelled: bool,
+    /// Whether its outcome is no data.
+    pub forgotten: bool,
 }
 
 /// An episode.
@@ -60,6 +83,12 @@ pub struct Episode {
     pub reward: f64,
     /// Units it spent.
     pub spent: u32,
+    /// Units that were delivered, less those taken away.
+    pub adjusted: i64,
+    /// Acceptances that found no unit.
+    pub oversold: u32,
+    /// Acceptances that were given back.
+    pub cancelled: u32,
     /// Arrivals.
     pub arrivals: u32,
     /// Offers.
@@ -96,6 +125,7 @@ impl Book {
             ..Episode::default()
         });
         self.left.clear();
+        self.last_offer = None;
         self.open = true;
         self.due = false;
     }
@@ -110,8 +140,9 @@ impl Book {
             offer: if record.action > 0 { offer } else { 0 },
             episode: self.episodes.len() as u32 - 1,
             place,
-            outcome: 0,
+            ..Decision::default()
         };
+        self.last_offer = record.offer.or(self.last_offer);
         let id: &str = &record.id;
         let episode = &mut self.episodes[decision.episode as usize];
         episode.arrivals += 1;
@@ -124,12 +155,36 @@ impl Book {
         self.decisions.insert(id.into(), decision);
     }
 
+    /// An offer was made without the learner.
+    pub fn record(&mut self, record: &RecordRecord, settled: Settled, place: u64) {
+        let number = self.episodes.len() as u32 - 1;
+        let decision = Decision {
+            episode: number,
+            place,
+            outcome: place,
+            outside: true,
+            accepted: Some(record.accepted),
+            row: settled.row,
+            booked: settled.booked,
+            ..Decision::default()
+        };
+        self.decisions.insert(record.id.as_str().into(), decision);
+        let episode = &mut self.episodes[number as usize];
+        episode.arrivals += 1;
+        episode.outcomes += 1;
+        episode.accepted += u32::from(record.accepted);
+    }
+
     /// An outcome was observed.
-    pub fn observe(&mut self, record: &ObserveRecord, place: u64) {
+    pub fn observe(&mut self, record: &ObserveRecord, settled: Option<Settled>, place: u64) {
         let Some(decision) = self.decisions.get_mut(record.id.as_str()) else {
             return;
         };
         decision.outcome = place;
+        decision.accepted = Some(record.accepted);
+        if let Some(settled) = settled {
+            (decision.row, decision.booked) = (settled.row, settled.booked);
+        }
         if decision.offer > 0 {
             let episode = &mut self.episodes[decision.episode as usize];
             episode.outcomes += 1;
@@ -137,10 +192,16 @@ impl Book {
         }
     }
 
+    /// Whether an episode (numbered from 0) is the open one.
+    pub fn is_open(&self, episode: u32) -> bool {
+        self.open && episode as usize + 1 == self.episodes.len()
+    }
+
     /// The open episode ended; `due` says whether a new plan is due.
     pub fn end(&mut self, record: &EndRecord, due: bool, place: u64) {
         if let Some(episode) = self.episodes.last_mut() {
             (episode.reward, episode.spent) = (record.reward, record.spent);
+            episode.oversold = record.oversold;
             episode.ended = place;
         }
         self.open = false;

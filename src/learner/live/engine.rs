@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Code, Live, Refusal, Reply, Request};
 
@@ -46,14 +46,11 @@ impl RequestQueue {
 
     /// Sends a request unless the queue is full; returns whether it was sent.
     pub fn try_send(&self, job: Job) -> bool {
-        let fast = matches!(
-            job.request,
-            Request::Decide { .. } | Request::Observe { .. }
-        );
+        let fast = matches!(job.request, Request::Decide(_) | Request::Observe(_));
         if self.at_once && fast {
             // The lock may be held by a thread that waits for a plan.
             if let Ok(mut live) = self.live.try_lock() {
-                answer(&mut live, job, || None);
+                answer(&mut live, job, now_ms(), || None);
                 return true;
             }
         }
@@ -112,7 +109,29 @@ impl Live {
     }
 }
 
+/// Milliseconds since 1970 that never go back or jump: holds end by this clock. It is set by the machine's clock at the
+/// start, and again whenever no hold is open.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    set: Instant,
+    set_ms: u64,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self {
+            set: Instant::now(),
+            set_ms: now_ms(),
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.set_ms + self.set.elapsed().as_millis() as u64
+    }
+}
+
 fn serve(live: &Mutex<Live>, jobs: &Receiver<Job>) {
+    let mut clock = Clock::start();
     let lock = || live.lock().expect("lock poisoned");
     loop {
         let idle = {
@@ -124,9 +143,12 @@ fn serve(live: &Mutex<Live>, jobs: &Receiver<Job>) {
             false => jobs.recv_timeout(PAUSE),
         };
         let mut live = lock();
-        live.poll(now_ms());
+        if live.book.holds.is_empty() {
+            clock = Clock::start();
+        }
+        live.poll(clock.now_ms());
         match first {
-            Ok(first) => answer(&mut live, first, || jobs.try_recv().ok()),
+            Ok(first) => answer(&mut live, first, clock.now_ms(), || jobs.try_recv().ok()),
             Err(RecvTimeoutError::Timeout) => drop(live.commit()),
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -134,13 +156,12 @@ fn serve(live: &Mutex<Live>, jobs: &Receiver<Job>) {
 }
 
 /// Answers a request and those that `more` returns, with one commit.
-fn answer(live: &mut Live, first: Job, more: impl Fn() -> Option<Job>) {
+fn answer(live: &mut Live, first: Job, now: u64, more: impl Fn() -> Option<Job>) {
     // Lines that could not be written before come first; while they cannot be, only reads are answered.
     let writable = match live.journal.is_written() {
         true => Ok(()),
         false => live.commit(),
     };
-    let now = now_ms();
     let mut replies = Vec::new();
     let mut next = Some(first);
     while let Some(Job { request, reply }) = next {

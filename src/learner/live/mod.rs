@@ -4,34 +4,46 @@
 //! The plan of an episode follows from all earlier episodes. `end` answers at once and the plan is made in the background;
 //! `begin` waits for it, `decide` never does. So a live learner decides exactly as one in a simulation.
 
+mod answer;
 mod book;
 mod engine;
+mod events;
+mod members;
 mod planning;
+mod rails;
 mod record;
+mod refusal;
 mod replay;
 mod request;
 mod snapshot;
 mod view;
 
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::journal::{Journal, with_checksum};
 use super::{Learner, LearnerError};
 use crate::error::Invalid;
+use crate::policy::Terms;
+use answer::Answer;
 use book::{Book, Episode};
+use events::{repeated, used};
 use record::{BeginRecord, EndRecord, ObserveRecord};
 
 pub use engine::{Engine, Job, RequestQueue};
-pub(crate) use record::{DecideRecord, FORMAT, OpenRecord};
+pub use rails::Rails;
+pub(crate) use record::{DecideRecord, FORMAT, OpenRecord, RecordRecord, RepriceRecord};
+pub use refusal::{Code, Refusal, Reply};
 pub use replay::LiveError;
 pub(crate) use replay::{LiveStart, read_journal};
-pub use request::{Code, Refusal, Reply, Request, When};
+pub use request::{
+    Adjust, Begin, Cancel, Decide, EVENTS, End, Forget, Observe, Quote, Record, Request, When,
+};
 
 /// How raw requests become contexts: the encoding and the clock of a task.
 pub trait Intake: Send {
@@ -53,15 +65,24 @@ pub struct LiveSettings {
     pub hold_ms: Option<u64>,
     /// Whether answers wait until their lines are synced to disk.
     pub sync: bool,
+    /// Limits on offers.
+    pub rails: Rails,
+    /// An offer that is always made, where it can be, in place of the learner's.
+    pub fixed: Option<f64>,
 }
+
+/// Makes a learner without data.
+pub(crate) type MakeLearner = Arc<dyn Fn() -> Result<Learner, LearnerError> + Send + Sync>;
 
 /// A learner in use, with its journal.
 pub struct Live {
     /// `None` while it plans.
     learner: Option<Learner>,
+    /// Makes a learner without data.
+    fresh: MakeLearner,
     planner: Option<Receiver<(Learner, Result<(), LearnerError>)>>,
-    /// Outcomes observed while it plans.
-    pending_outcomes: Vec<(u64, bool)>,
+    /// Outcomes observed while it plans: the id and the number of the offer.
+    pending_outcomes: Vec<(String, u64, bool)>,
     intake: Box<dyn Intake>,
     settings: LiveSettings,
     journal: Journal,
@@ -87,14 +108,16 @@ impl Live {
             self.release_due();
         }
         match request {
-            Request::Begin {
-                episode,
-                budget,
-                close,
-            } => self.begin(episode, *budget, *close),
-            Request::Decide { id, when, context } => self.decide(id, when, context),
-            Request::Observe { id, accepted } => self.observe(id, *accepted),
-            Request::End { episode } => self.end(episode),
+            Request::Begin(begin) => self.begin(begin),
+            Request::Decide(decide) => self.decide(decide),
+            Request::Observe(observe) => self.observe(observe),
+            Request::Record(record) => self.record(record),
+            Request::Cancel(cancel) => self.cancel(cancel),
+            Request::Correct(correct) => self.correct(correct),
+            Request::Adjust(adjust) => self.adjust(adjust),
+            Request::Forget(forget) => self.forget(forget),
+            Request::Quote(quote) => self.quote(quote),
+            Request::End(end) => self.end(&end.episode),
             Request::State => Ok(self.state()),
             Request::View => Ok(self.view()),
         }
@@ -108,7 +131,14 @@ impl Live {
         })
     }
 
-    fn begin(&mut self, name: &str, budget: u32, close: bool) -> Reply {
+    /// Writes that the task changes; the learner that is opened next has the new one.
+    pub(crate) fn reprice(&mut self, record: &RepriceRecord) {
+        self.wait_for_planner();
+        self.write("reprice", record);
+    }
+
+    fn begin(&mut self, request: &Begin) -> Reply {
+        let (name, budget, close) = (request.episode.as_str(), request.budget, request.close);
         if let Some(episode) = self.book.episode(name) {
             if episode.ended > 0 {
                 let message = format!("episode `{name}` has ended; a new one needs a new name");
@@ -120,9 +150,9 @@ impl Live {
             }
             let place = episode.begun;
             self.left_open = false;
-            return Ok(self.recorded::<BeginRecord>(place)?.answer());
+            return Ok(repeated(&self.recorded::<BeginRecord>(place)?));
         }
-        let most = self.learner.as_ref().map(|l| l.task().budget_max());
+        let most = self.learner.as_ref().map(|l| l.policy().ceiling());
         if let Some(most) = most.filter(|most| budget > *most) {
             let accepted = format!("units from 0 to {most}");
             return Err(Invalid::new("budget", budget, accepted).into());
@@ -139,7 +169,8 @@ impl Live {
         }
         let learner = self.wait_for_planner();
         let number = learner.begin(budget)?;
-        let hoped = learner.policy().u_hat().start(budget);
+        let u_hat = learner.policy().u_hat();
+        let hoped = u_hat.start(budget.min(u_hat.budget_max()));
         let begin = BeginRecord {
             episode: name.into(),
             number,
@@ -154,41 +185,52 @@ impl Live {
         Ok(begin.answer())
     }
 
-    fn decide(&mut self, id: &str, when: &When, context: &Map<String, Value>) -> Reply {
-        if let Some(decision) = self.book.decisions.get(id).copied() {
-            let record: DecideRecord = self.recorded(decision.place)?;
-            if !record.is_of(when, context) {
-                let message = format!("id `{id}` was used for another request");
-                return Err(Refusal::new(Code::Conflict, message));
+    fn decide(&mut self, request: &Decide) -> Reply {
+        let id = &request.id;
+        if let Some(decision) = self.book.decisions.get(id.as_str()).copied() {
+            if decision.outside {
+                return Err(used(id));
             }
-            return Ok(record.answer());
+            let record: DecideRecord = self.recorded(decision.place)?;
+            return match record.is_of(request) {
+                true => Ok(repeated(&record)),
+                false => Err(used(id)),
+            };
         }
-        let Some(episode) = self.book.open_episode() else {
-            return Err(LearnerError::NoEpisode.into());
+        self.check_new(id)?;
+        let episode = self.open_name()?;
+        let (step, time) = self.moment(request.when()?)?;
+        let (features, mut notes) = self.intake.features(&request.context)?;
+        let terms = Terms {
+            actions: self.allowed(request.offers.as_deref(), &mut notes)?,
+            quantity: request.quantity,
         };
-        let episode = episode.name.clone();
-        let (step, time) = match when {
-            When::Step(step) => (*step, None),
-            When::Time(time) => (self.intake.step(time)?, Some(time.clone())),
-        };
-        let (features, notes) = self.intake.features(context)?;
         let (settings, line) = (self.settings, self.book.lines + 1);
-        let (mut feasible, mut probability) = (Vec::new(), 1.0);
+        let (mut feasible, mut probability, mut is_fallback) = (Vec::new(), 1.0, false);
+        let (fallback, fixed) = (self.fallback(), self.fixed());
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
         let budget = learner.budget().unwrap_or(0);
-        let offer = learner.decide_with(step, &features, |best, possible| {
+        let offer = learner.decide_with(step, &features, &terms, |best, possible| {
             feasible = possible.to_vec();
+            if let Some(action) = fallback.filter(|action| possible.contains(action)) {
+                is_fallback = true;
+                return action;
+            }
+            let best = fixed.map_or(best, |action| match possible.contains(&action) {
+                true => action,
+                false => 0,
+            });
             let action;
             (action, probability) = explore(settings, line, best, possible);
             action
         })?;
         let hold = self.settings.hold_ms.filter(|_| offer.action > 0);
         let decide = DecideRecord {
-            id: id.into(),
+            id: id.clone(),
             episode,
             step,
             time,
-            context: context.clone(),
+            context: request.context.clone(),
             budget,
             held: learner.held(),
             feasible,
@@ -200,6 +242,9 @@ impl Live {
             opportunity_cost: offer.opportunity_cost,
             plan: self.book.plans,
             hold_until_ms: hold.map(|ms| self.now_ms + ms),
+            offers: request.offers.clone(),
+            quantity: request.quantity,
+            fallback: is_fallback,
             notes,
         };
         let place = self.write("decide", &decide);
@@ -208,37 +253,120 @@ impl Live {
         Ok(decide.answer())
     }
 
-    fn observe(&mut self, id: &str, accepted: bool) -> Reply {
-        let Some(decision) = self.book.decisions.get(id).copied() else {
-            let message = format!("no decision has the id `{id}`");
-            return Err(Refusal::new(Code::Unknown, message));
+    /// What would be offered to a customer now, without exploring.
+    fn quote(&mut self, request: &Quote) -> Reply {
+        let episode = self.open_name()?;
+        let (step, _) = self.moment(request.when()?)?;
+        let (features, mut notes) = self.intake.features(&request.context)?;
+        let terms = Terms {
+            actions: self.allowed(request.offers.as_deref(), &mut notes)?,
+            quantity: request.quantity,
         };
+        let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
+        let offer = learner.preview(step, &features, &terms)?;
+        Ok(json!({
+            "ok": true,
+            "episode": episode,
+            "step": step,
+            "offer": offer.value,
+            "lower": offer.lower,
+            "upper": offer.upper,
+            "opportunity_cost": offer.opportunity_cost,
+            "notes": notes,
+        }))
+    }
+
+    /// The step of a moment, and its time if that was given.
+    fn moment(&self, when: When<'_>) -> Result<(usize, Option<String>), Refusal> {
+        Ok(match when {
+            When::Step(step) => (step, None),
+            When::Time(time) => (self.intake.step(time)?, Some(time.to_string())),
+        })
+    }
+
+    /// The actions that the caller and the guard rails allow; `None` means all.
+    fn allowed(
+        &self,
+        offers: Option<&[f64]>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Vec<usize>>, Refusal> {
+        let rails = self.settings.rails;
+        let learner = self.learner.as_ref().ok_or(LearnerError::NoEpisode)?;
+        let values = learner.task().application().action_values();
+        if let Some(unknown) = offers.and_then(|o| o.iter().find(|o| !values.contains(o))) {
+            let message = format!("offers: found {unknown}; accepted: some of {values:?}");
+            return Err(Refusal::invalid(message));
+        }
+        if offers.is_none() && rails == Rails::default() {
+            return Ok(None);
+        }
+        let last = self.book.last_offer;
+        let asked = |value: &f64| offers.is_none_or(|offers| offers.contains(value));
+        let actions = (1..).zip(values);
+        let allowed = actions.filter(|(_, v)| asked(v) && rails.allow(**v, last));
+        let allowed: Vec<usize> = allowed.map(|(action, _)| action).collect();
+        if allowed.is_empty() {
+            notes.push("the guard rails allow none of the offers".into());
+        }
+        Ok(Some(allowed))
+    }
+
+    /// The action of the offer that is always made.
+    fn fixed(&self) -> Option<usize> {
+        let task = self.learner.as_ref()?.task();
+        task.application().action_at(self.settings.fixed?)
+    }
+
+    /// The fallback offer's action, as long as there is no plan.
+    fn fallback(&self) -> Option<usize> {
+        let value = self
+            .settings
+            .rails
+            .fallback
+            .filter(|_| self.book.plans == 0)?;
+        let task = self.learner.as_ref()?.task();
+        task.application().action_at(value)
+    }
+
+    fn observe(&mut self, request: &Observe) -> Reply {
+        let (id, accepted) = (request.id.as_str(), request.accepted);
+        let decision = self.decision(id)?;
+        if decision.outside {
+            let message =
+                format!("the outcome of `{id}` was told with it; correct it if it is wrong");
+            return Err(Refusal::conflict(message));
+        }
+        let episode = self.name_of(&decision);
         if decision.outcome > 0 {
-            let record: ObserveRecord = self.recorded(decision.outcome)?;
+            let mut record: ObserveRecord = self.recorded(decision.outcome)?;
             if record.accepted != accepted {
                 let message = format!("the outcome of `{id}` was told as {}", record.accepted);
-                return Err(Refusal::new(Code::Conflict, message));
+                return Err(Refusal::conflict(message));
             }
-            return Ok(record.answer());
+            record.episode = episode;
+            return Ok(repeated(&record));
         }
+        let mut settled = None;
         match (decision.offer, &mut self.learner) {
             (0, _) if accepted => {
                 let message = format!("accepted: nothing was offered to `{id}`");
                 return Err(Refusal::invalid(message));
             }
             (0, _) => {}
-            (offer, Some(learner)) => learner.observe_offer(offer, accepted)?,
-            (offer, None) => self.pending_outcomes.push((offer, accepted)),
+            (offer, Some(learner)) => settled = Some(learner.observe_offer(offer, accepted)?),
+            (offer, None) => self.pending_outcomes.push((id.into(), offer, accepted)),
         }
-        let is_open = self.book.open && decision.episode as usize + 1 == self.book.episodes.len();
-        let learner = self.learner.as_ref().filter(|_| is_open);
+        let budget = self.budget_in(&decision);
         let observe = ObserveRecord {
             id: id.into(),
+            episode,
             accepted,
-            budget: learner.and_then(Learner::budget),
+            budget,
+            oversold: accepted && budget.is_some() && settled.is_some_and(|s| !s.booked),
         };
         let place = self.write("observe", &observe);
-        self.book.observe(&observe, place);
+        self.book.observe(&observe, settled, place);
+        self.forget_late(id);
         self.left_open = false;
         Ok(observe.answer())
     }
@@ -250,7 +378,7 @@ impl Live {
                 Err(Refusal::new(Code::Unknown, message))
             }
             Some(&Episode { ended, .. }) if ended > 0 => {
-                Ok(self.recorded::<EndRecord>(ended)?.answer())
+                Ok(repeated(&self.recorded::<EndRecord>(ended)?))
             }
             Some(_) => Ok(self.close()?.answer()),
         }
@@ -265,6 +393,7 @@ impl Live {
             episode: name.unwrap_or_default(),
             reward: day.reward,
             spent: day.spent,
+            oversold: day.oversold,
             observations: day.observations,
             replanned: day.replanned,
         };
@@ -282,7 +411,7 @@ impl Live {
         self.journal.append(&with_checksum(line))
     }
 
-    fn recorded<T: DeserializeOwned>(&mut self, place: u64) -> Result<T, Refusal> {
+    fn recorded<T: Answer>(&mut self, place: u64) -> Result<T, Refusal> {
         let line = self.journal.line_at(place);
         let line = line.map_err(|error| error.to_string());
         line.and_then(|line| record::body(&line)).map_err(|error| {

@@ -1,5 +1,6 @@
 //! Plans in the background, and holds that expire.
 
+use std::sync::Arc;
 use std::sync::mpsc::{TryRecvError, sync_channel};
 
 use super::Live;
@@ -13,7 +14,13 @@ impl Live {
         };
         let (sender, receiver) = sync_channel(1);
         self.planner = Some(receiver);
+        let fresh = Arc::clone(&self.fresh);
         std::thread::spawn(move || {
+            if learner.is_amended() {
+                // The oracle has learnt from what is corrected now.
+                let made = fresh().and_then(|fresh| learner.amended(fresh));
+                learner = made.expect("the same learner was made before");
+            }
             let planned = learner.replan();
             let _ = sender.send((learner, planned));
         });
@@ -49,11 +56,18 @@ impl Live {
     fn take_back(&mut self, (mut learner, planned): (Learner, Result<(), LearnerError>)) {
         self.planner = None;
         let fit = learner.policy().last_fit();
-        for (offer, accepted) in std::mem::take(&mut self.pending_outcomes) {
-            let observed = learner.observe_offer(offer, accepted);
+        let pending = std::mem::take(&mut self.pending_outcomes);
+        for (id, offer, accepted) in &pending {
+            let observed = learner.observe_offer(*offer, *accepted);
             debug_assert!(observed.is_ok(), "each outcome is observed once");
+            if let (Ok(settled), Some(decision)) =
+                (observed, self.book.decisions.get_mut(id.as_str()))
+            {
+                decision.row = settled.row;
+            }
         }
         self.learner = Some(learner);
+        pending.iter().for_each(|(id, ..)| self.forget_late(id));
         // A plan that failed is tried again after the next episode; until then the old one stays.
         if planned.is_ok() {
             self.book.plans += 1;
@@ -62,6 +76,16 @@ impl Live {
             self.write("plan", &PlanRecord { plan, fit });
         }
         self.snapshot_if_due();
+    }
+
+    /// After a start: if the machine's clock was set back in the meantime, no hold lasts longer than it was given.
+    pub(super) fn limit_holds(&mut self) {
+        self.now_ms = super::engine::now_ms();
+        if let Some(ms) = self.settings.hold_ms {
+            let latest = self.now_ms + ms;
+            let holds = std::mem::take(&mut self.book.holds).into_iter();
+            self.book.holds = holds.map(|(until, id)| (until.min(latest), id)).collect();
+        }
     }
 
     pub(super) fn release_due(&mut self) {

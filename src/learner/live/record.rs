@@ -1,11 +1,11 @@
-//! The lines of a journal, and the answers made from them: a repeated request gets the answer of its line.
+//! The lines of a journal.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::request::When;
 use crate::policy::LastFit;
+use crate::task::Task;
 
 /// The version of the format.
 pub const FORMAT: u32 = 1;
@@ -58,6 +58,19 @@ pub struct OpenRecord {
     pub log: Option<String>,
     /// How it learns.
     pub learner: Value,
+}
+
+/// The task changed: other prices or a larger budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepriceRecord {
+    /// SHA-256 of the new task.
+    pub task: String,
+    /// The prices that are offered from now on, if they change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<Vec<f64>>,
+    /// The largest starting budget, if it changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
 }
 
 /// An episode began.
@@ -115,9 +128,143 @@ pub struct DecideRecord {
     /// When its units are released, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_until_ms: Option<u64>,
-    /// Missing values and unseen levels.
+    /// The offers that the caller allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offers: Option<Vec<f64>>,
+    /// How many the customer takes together.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub quantity: u32,
+    /// Whether it is the fallback offer, because there was no plan.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fallback: bool,
+    /// Missing values, unseen levels and the like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// An offer that was made without the learner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordRecord {
+    /// The caller's id.
+    pub id: String,
+    /// The episode.
+    pub episode: String,
+    /// The step, from 1.
+    pub step: usize,
+    /// The time, if the caller gave one instead of a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// Raw columns as given.
+    pub context: Map<String, Value>,
+    /// The price, wage or bid.
+    pub offer: f64,
+    /// Whether it was accepted.
+    pub accepted: bool,
+    /// How many the customer takes together.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub quantity: u32,
+    /// Whether its outcome is learnt from: the offer is in the list.
+    pub learnt: bool,
+    /// Units of an acceptance.
+    pub units: u32,
+    /// Reward of an acceptance.
+    pub reward: f64,
+    /// Whether units and reward were booked.
+    pub booked: bool,
+    /// Units left after it.
+    pub budget: u32,
+    /// Notes for the caller.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// An accepted offer was given back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CancelRecord {
+    /// The id of the decision.
+    pub id: String,
+    /// Its episode.
+    pub episode: String,
+    /// Whether its outcome is taken out of the data.
+    pub forget: bool,
+    /// Units that return if the episode is open.
+    pub units: u32,
+    /// The reward that is taken back.
+    pub reward: f64,
+    /// Units left after it, if the episode is open.
+    pub budget: Option<u32>,
+}
+
+/// An outcome was another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CorrectRecord {
+    /// The id of the decision.
+    pub id: String,
+    /// Its episode.
+    pub episode: String,
+    /// Whether the offer was accepted after all.
+    pub accepted: bool,
+    /// Units of an acceptance.
+    pub units: u32,
+    /// Reward of an acceptance.
+    pub reward: f64,
+    /// Units left after it, if the episode is open.
+    pub budget: Option<u32>,
+    /// Whether an acceptance found no unit.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub oversold: bool,
+}
+
+/// Units were delivered or taken away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AdjustRecord {
+    /// The caller's id.
+    pub id: String,
+    /// The episode.
+    pub episode: String,
+    /// How many.
+    pub units: i64,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Units left after it, held ones included.
+    pub budget: u32,
+    /// Units held.
+    pub held: u32,
+    /// Notes for the caller.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Outcomes were taken out of the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForgetRecord {
+    /// The caller's id.
+    pub id: String,
+    /// The open episode, if there is one.
+    pub episode: Option<String>,
+    /// The ids of the decisions.
+    pub ids: Vec<String>,
 }
 
 /// An outcome.
@@ -125,10 +272,16 @@ pub struct DecideRecord {
 pub struct ObserveRecord {
     /// The id of the decision.
     pub id: String,
+    /// Its episode; empty in journals of version 0.1.
+    #[serde(default)]
+    pub episode: String,
     /// Whether the offer was accepted.
     pub accepted: bool,
     /// Units left, if the decision's episode is open.
     pub budget: Option<u32>,
+    /// Whether an acceptance found no unit.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub oversold: bool,
 }
 
 /// The hold of an offer expired.
@@ -147,6 +300,9 @@ pub struct EndRecord {
     pub reward: f64,
     /// Units it spent.
     pub spent: u32,
+    /// Acceptances that found no unit.
+    #[serde(default)]
+    pub oversold: u32,
     /// Observations of all episodes.
     pub observations: usize,
     /// Whether a new plan is due.
@@ -162,79 +318,10 @@ pub struct PlanRecord {
     pub fit: LastFit,
 }
 
-impl BeginRecord {
-    /// The answer to the request.
-    pub fn answer(&self) -> Value {
-        let mut answer = json!({
-            "ok": true,
-            "episode": self.episode,
-            "budget": self.budget,
-            "plan": self.plan,
-            "hoped": self.hoped,
-        });
-        if let Some(note) = &self.note {
-            answer["note"] = note.as_str().into();
-        }
-        answer
-    }
-}
-
 impl DecideRecord {
-    /// The answer to the request.
-    pub fn answer(&self) -> Value {
-        let mut answer = json!({
-            "ok": true,
-            "id": self.id,
-            "step": self.step,
-            "action": self.action,
-            "offer": self.offer,
-            "budget": self.budget,
-            "held": self.held,
-            "lower": self.lower,
-            "upper": self.upper,
-            "opportunity_cost": self.opportunity_cost,
-            "probability": self.probability,
-            "plan": self.plan,
-        });
-        if !self.notes.is_empty() {
-            answer["notes"] = json!(self.notes);
-        }
-        answer
-    }
-
-    /// Whether a repeated request has the same content; 44 and 44.0 are the same number.
-    pub fn is_of(&self, when: &When, context: &Map<String, Value>) -> bool {
-        let same_time = match when {
-            When::Step(step) => self.time.is_none() && self.step == *step,
-            When::Time(time) => self.time.as_ref() == Some(time),
-        };
-        let same = |(key, value): (&String, &Value)| match (value, self.context.get(key)) {
-            (Value::Number(a), Some(Value::Number(b))) => a.as_f64() == b.as_f64(),
-            (value, other) => Some(value) == other,
-        };
-        same_time && context.len() == self.context.len() && context.iter().all(same)
-    }
-}
-
-impl ObserveRecord {
-    /// The answer to the request.
-    pub fn answer(&self) -> Value {
-        match self.budget {
-            Some(budget) => json!({ "ok": true, "id": self.id, "budget": budget }),
-            None => json!({ "ok": true, "id": self.id, "late": true }),
-        }
-    }
-}
-
-impl EndRecord {
-    /// The answer to the request.
-    pub fn answer(&self) -> Value {
-        json!({
-            "ok": true,
-            "episode": self.episode,
-            "reward": self.reward,
-            "spent": self.spent,
-            "observations": self.observations,
-        })
+    /// Its action in the task's present list: a new price list may have other numbers.
+    pub fn action_in(&self, task: &Task) -> usize {
+        let listed = |offer| task.application().action_at(offer);
+        self.offer.and_then(listed).unwrap_or(0)
     }
 }

@@ -7,13 +7,14 @@ use thiserror::Error;
 
 use super::book::Book;
 use super::record::{
-    self, BeginRecord, DecideRecord, EndRecord, FORMAT, Head, ObserveRecord, OpenRecord,
-    PlanRecord, ReleaseRecord,
+    self, AdjustRecord, BeginRecord, CancelRecord, CorrectRecord, DecideRecord, EndRecord, FORMAT,
+    ForgetRecord, Head, ObserveRecord, OpenRecord, PlanRecord, RecordRecord, ReleaseRecord,
+    RepriceRecord,
 };
-use super::{Intake, Live, LiveSettings, snapshot, view};
+use super::{Intake, Live, LiveSettings, MakeLearner, Refusal, snapshot, view};
+use crate::learner::LearnerError;
 use crate::learner::journal::{Journal, JournalError, JournalLines};
-use crate::learner::{Learner, LearnerError};
-use crate::policy::WarmStart;
+use crate::policy::{Terms, WarmStart};
 
 /// Why a live learner cannot start.
 #[derive(Debug, Error)]
@@ -27,9 +28,9 @@ pub enum LiveError {
 }
 
 /// What a live learner starts from.
-pub struct LiveStart<'a> {
+pub struct LiveStart {
     /// Makes the learner without data.
-    pub learner: &'a dyn Fn() -> Result<Learner, LearnerError>,
+    pub learner: MakeLearner,
     /// Labeled rows to learn from before the first episode.
     pub log: Option<WarmStart>,
     /// The first line of its journal. A journal that begins with another belongs to another learner.
@@ -42,10 +43,7 @@ pub struct LiveStart<'a> {
 
 impl Live {
     /// Opens the journal and restores the state it describes. Returns also notes for the user.
-    pub(crate) fn open(
-        path: &Path,
-        start: LiveStart<'_>,
-    ) -> Result<(Self, Vec<String>), LiveError> {
+    pub(crate) fn open(path: &Path, start: LiveStart) -> Result<(Self, Vec<String>), LiveError> {
         let (journal, torn) = Journal::open(path, start.settings.sync)?;
         let mut notes = Vec::new();
         if torn > 0 {
@@ -54,11 +52,17 @@ impl Live {
                 path.display()
             ));
         }
-        let check = |_, _, line: &[u8]| check_open(&record::body(line)?, &start.open);
-        journal.reader().first(1).each(0, 1, check)?;
-        let snapshot = snapshot::read(&snapshot::path_of(path), &journal);
+        let mut snapshot = snapshot::read(&snapshot::path_of(path), &journal);
         let known = snapshot.as_ref().map_or((0, 0), |s| (s.end, s.book.lines));
-        let last_plan = last_plan(&journal.reader(), known)?;
+        let (mut last_plan, mut task) = last_plan(&journal.reader(), known)?;
+        if task.is_some() && snapshot.take().is_some() {
+            // Its numbers are those of another price list.
+            (last_plan, task) = self::last_plan(&journal.reader(), (0, 0))?;
+        }
+        let task = task.or_else(|| snapshot.as_ref().and_then(|s| s.book.task.clone()));
+        let check =
+            |_, _, line: &[u8]| check_open(&record::body(line)?, task.as_deref(), &start.open);
+        journal.reader().first(1).each(0, 1, check)?;
         let (learner, book, from) = match snapshot {
             Some(saved) => {
                 let mut learner = (start.learner)()?;
@@ -75,6 +79,7 @@ impl Live {
         };
         let mut live = Self {
             learner: Some(learner),
+            fresh: start.learner,
             planner: None,
             pending_outcomes: Vec::new(),
             intake: start.intake,
@@ -88,6 +93,7 @@ impl Live {
         };
         live.replay(from, last_plan)?;
         live.left_open = live.book.open;
+        live.limit_holds();
         if live.book.lines == 0 {
             live.write("open", &start.open);
             live.book.due = start.log.as_ref().is_some_and(|log| !log.data.is_empty());
@@ -115,6 +121,7 @@ impl Live {
                 ));
             }
             self.book.lines = number;
+            self.now_ms = head.recorded_ms;
             self.apply(head.op, place, line, last_plan == Some(number))
         })?)
     }
@@ -128,10 +135,13 @@ impl Live {
     ) -> Result<(), String> {
         let learner = self.learner.as_mut().expect("no plan is being made");
         let wrong = |error: LearnerError| error.to_string();
+        let refused = |refusal: Refusal| refusal.message;
         match op {
             "open" => {}
             "begin" => {
                 let begin: BeginRecord = record::body(line)?;
+                // The task may have had more units then.
+                learner.raise_ceiling(begin.budget);
                 learner.begin(begin.budget).map_err(wrong)?;
                 self.book.begin(&begin, place);
             }
@@ -139,18 +149,51 @@ impl Live {
                 let decide: DecideRecord = record::body(line)?;
                 let features = self.intake.features(&decide.context);
                 let (features, _) = features.map_err(|error| error.to_string())?;
-                let offer = learner.decided(decide.step, &features, decide.action);
+                let terms = Terms {
+                    quantity: decide.quantity,
+                    ..Terms::default()
+                };
+                let action = decide.action_in(learner.task());
+                let offer = learner.decided(decide.step, &features, action, &terms);
                 self.book.decide(&decide, offer.map_err(wrong)?, place);
             }
             "observe" => {
                 let observe: ObserveRecord = record::body(line)?;
                 let decision = self.book.decisions.get(observe.id.as_str());
                 let decision = decision.ok_or("an outcome without its decision")?;
-                if decision.offer > 0 {
-                    let observed = learner.observe_offer(decision.offer, observe.accepted);
-                    observed.map_err(wrong)?;
-                }
-                self.book.observe(&observe, place);
+                let settled = match decision.offer {
+                    0 => None,
+                    offer => {
+                        let observed = learner.observe_offer(offer, observe.accepted);
+                        Some(observed.map_err(wrong)?)
+                    }
+                };
+                self.book.observe(&observe, settled, place);
+                self.forget_late(&observe.id);
+            }
+            "record" => {
+                let record: RecordRecord = record::body(line)?;
+                let features = self.intake.features(&record.context);
+                let (features, _) = features.map_err(|error| error.to_string())?;
+                let settled = self.apply_record(&record, &features).map_err(wrong)?;
+                self.book.record(&record, settled, place);
+            }
+            "cancel" => {
+                let cancel: CancelRecord = record::body(line)?;
+                self.apply_cancel(&cancel, place).map_err(refused)?;
+            }
+            "correct" => {
+                let correct: CorrectRecord = record::body(line)?;
+                self.apply_correct(&correct, place).map_err(refused)?;
+            }
+            "adjust" => {
+                let adjust: AdjustRecord = record::body(line)?;
+                let applied = self.apply_adjust(&adjust.id, adjust.units, place);
+                applied.map_err(wrong)?;
+            }
+            "forget" => {
+                let forget: ForgetRecord = record::body(line)?;
+                self.apply_forget(&forget, place).map_err(refused)?;
             }
             "release" => {
                 let release: ReleaseRecord = record::body(line)?;
@@ -166,6 +209,7 @@ impl Live {
             }
             "plan" => {
                 let plan: PlanRecord = record::body(line)?;
+                learner.apply_edits();
                 if is_last_plan {
                     learner.plan_again(&plan.fit).map_err(wrong)?;
                 } else {
@@ -173,6 +217,11 @@ impl Live {
                 }
                 self.book.plans = plan.plan;
                 self.book.due = false;
+            }
+            "reprice" => {
+                let reprice: RepriceRecord = record::body(line)?;
+                self.book.task = Some(reprice.task);
+                self.book.due = true;
             }
             other => {
                 return Err(format!(
@@ -191,13 +240,13 @@ impl Live {
     }
 }
 
-/// Checks the first line of a journal against this learner's.
-fn check_open(found: &OpenRecord, ours: &OpenRecord) -> Result<(), String> {
+/// Checks the first line of a journal against this learner's; `task` is the checksum of a later task.
+fn check_open(found: &OpenRecord, task: Option<&str>, ours: &OpenRecord) -> Result<(), String> {
     let other = match found {
         _ if found.format != FORMAT => {
             return Err(format!("found format {}; accepted: {FORMAT}", found.format));
         }
-        _ if found.task != ours.task => "task.toml",
+        _ if task.unwrap_or(&found.task) != ours.task => "task.toml",
         _ if found.log != ours.log => "log.csv",
         _ if found.learner != ours.learner => "learner.toml",
         _ => return Ok(()),
@@ -207,28 +256,33 @@ fn check_open(found: &OpenRecord, ours: &OpenRecord) -> Result<(), String> {
     ))
 }
 
-/// The number of the last line of a plan, from a place on, given the number of lines before it.
+/// The number of the last line of a plan, and the last task, from a place on, given the number of lines before it.
 fn last_plan(
     lines: &JournalLines,
     (from, before): (u64, u64),
-) -> Result<Option<u64>, JournalError> {
-    let mut last = None;
+) -> Result<(Option<u64>, Option<String>), JournalError> {
+    let (mut last, mut task) = (None, None);
     lines.each(from, before + 1, |number, _, line| {
         let start = &line[..line.len().min(48)];
         if start.windows(11).any(|w| w == b"\"op\":\"plan\"") {
             last = Some(number);
         }
+        if start.windows(14).any(|w| w == b"\"op\":\"reprice\"") {
+            task = Some(record::body::<RepriceRecord>(line)?.task);
+        }
         Ok(())
     })?;
-    Ok(last)
+    Ok((last, task))
 }
 
-/// Reads a journal up to its last whole line: `each` gets the event and the text of every line.
+/// Reads the first `lines` of a journal, up to its last whole one: `each` gets the event and the text of every line.
 pub fn read_journal(
     path: &Path,
+    lines: u64,
     mut each: impl FnMut(&str, &[u8]) -> Result<(), String>,
 ) -> Result<(), JournalError> {
-    JournalLines::of_file(path)?.each(0, 1, |number, _, line| {
+    let lines = JournalLines::of_file(path)?.first(lines);
+    lines.each(0, 1, |number, _, line| {
         let head: Head = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         match head.seq == number {
             true => each(head.op, line),

@@ -1,193 +1,312 @@
-//! Requests to a live learner, read from JSON, and refusals. A refusal of a wrong request names the field, what was found
-//! and what is accepted.
+//! Requests to a live learner: one struct per event, read from JSON.
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
-use crate::error::Invalid;
-use crate::learner::LearnerError;
+use super::Refusal;
+use super::members::{accept, read, wrong};
 
 /// Most bytes of a name (an id, an episode).
 const NAME_BYTES: usize = 200;
 
-/// Kinds of refusals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Code {
-    /// The request itself is wrong.
-    Invalid,
-    /// It contradicts an earlier request.
-    Conflict,
-    /// It names an unknown id, episode or address.
-    Unknown,
-    /// It needs an open episode.
-    Closed,
-    /// The journal cannot be written or too many requests wait; the request may be repeated.
-    Storage,
-}
-
-/// An error answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refusal {
-    /// Its kind.
-    pub code: Code,
-    /// Why, in a sentence.
-    pub message: String,
-}
-
-impl Refusal {
-    /// A refusal.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
-    }
-
-    /// A wrong request.
-    pub fn invalid(message: impl Into<String>) -> Self {
-        Self::new(Code::Invalid, message)
-    }
-
-    /// The answer in JSON.
-    pub fn json(&self) -> Value {
-        json!({ "ok": false, "error": self })
-    }
-}
-
-impl From<Invalid> for Refusal {
-    fn from(invalid: Invalid) -> Self {
-        Self::invalid(invalid.to_string())
-    }
-}
-
-impl From<LearnerError> for Refusal {
-    fn from(error: LearnerError) -> Self {
-        let code = match error {
-            LearnerError::NoEpisode => Code::Closed,
-            LearnerError::EpisodeOpen => Code::Conflict,
-            LearnerError::NoOffer { .. } | LearnerError::Ambiguous { .. } => Code::Unknown,
-            LearnerError::Invalid(_) | LearnerError::Backend(_) => Code::Invalid,
-        };
-        Self::new(code, error.to_string())
-    }
-}
-
-/// An answer, or a refusal.
-pub type Reply = Result<Value, Refusal>;
+/// Events that a caller may send, as `op` or as the last part of an address.
+pub const EVENTS: &[&str] = &[
+    "begin", "decide", "observe", "record", "cancel", "correct", "adjust", "forget", "quote", "end",
+];
 
 /// A request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// An episode begins.
-    Begin {
-        /// Its name.
-        episode: String,
-        /// Units to spend.
-        budget: u32,
-        /// Whether this ends an open episode.
-        close: bool,
-    },
+    Begin(Begin),
     /// A customer arrives.
-    Decide {
-        /// The caller's id of the request.
-        id: String,
-        /// When.
-        when: When,
-        /// Raw columns.
-        context: Map<String, Value>,
-    },
+    Decide(Decide),
     /// The outcome of an offer.
-    Observe {
-        /// The id of the decision.
-        id: String,
-        /// Whether the offer was accepted.
-        accepted: bool,
-    },
+    Observe(Observe),
+    /// An offer that was made without us.
+    Record(Record),
+    /// An accepted offer is given back.
+    Cancel(Cancel),
+    /// An outcome was another one.
+    Correct(Observe),
+    /// Units are delivered or taken away.
+    Adjust(Adjust),
+    /// Outcomes are taken out of the data.
+    Forget(Forget),
     /// An episode ends.
-    End {
-        /// Its name.
-        episode: String,
-    },
-    /// The state of the learner.
+    End(End),
+    /// What would be offered to a customer now? Nothing is written.
+    Quote(Quote),
+    /// What is the state?
     State,
-    /// The numbers of the live page.
+    /// The numbers of the page.
     View,
 }
 
+/// An episode begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Begin {
+    /// Its name.
+    #[serde(deserialize_with = "name")]
+    pub episode: String,
+    /// Units to spend.
+    #[serde(deserialize_with = "units")]
+    pub budget: u32,
+    /// Whether this ends an open episode.
+    #[serde(default, deserialize_with = "flag")]
+    pub close: bool,
+}
+
+/// A customer arrives. Either `step` or `time` says when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    /// The caller's id of the request.
+    #[serde(deserialize_with = "name")]
+    pub id: String,
+    /// The step of the episode, from 1.
+    #[serde(default, deserialize_with = "step")]
+    pub step: Option<usize>,
+    /// The time, such as "2026-11-16 09:30".
+    #[serde(default, deserialize_with = "time")]
+    pub time: Option<String>,
+    /// Raw columns.
+    #[serde(default, deserialize_with = "columns")]
+    pub context: Map<String, Value>,
+    /// Only these prices, wages or bids may be offered.
+    #[serde(
+        default,
+        deserialize_with = "offers",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub offers: Option<Vec<f64>>,
+    /// How many the customer takes together: units and reward are multiplied by it.
+    #[serde(default = "one", deserialize_with = "quantity")]
+    pub quantity: u32,
+}
+
+/// What would be offered to a customer? The members are those of [`Decide`], without an id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quote {
+    /// The step of the episode, from 1.
+    #[serde(default, deserialize_with = "step")]
+    pub step: Option<usize>,
+    /// The time, such as "2026-11-16 09:30".
+    #[serde(default, deserialize_with = "time")]
+    pub time: Option<String>,
+    /// Raw columns.
+    #[serde(default, deserialize_with = "columns")]
+    pub context: Map<String, Value>,
+    /// Only these prices, wages or bids may be offered.
+    #[serde(
+        default,
+        deserialize_with = "offers",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub offers: Option<Vec<f64>>,
+    /// How many the customer takes together.
+    #[serde(default = "one", deserialize_with = "quantity")]
+    pub quantity: u32,
+}
+
+/// An offer that was made without us, with its outcome. Either `step` or `time` says when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The caller's id of it, as for a decision.
+    #[serde(deserialize_with = "name")]
+    pub id: String,
+    /// The step of the episode, from 1.
+    #[serde(default, deserialize_with = "step")]
+    pub step: Option<usize>,
+    /// The time, such as "2026-11-16 09:30".
+    #[serde(default, deserialize_with = "time")]
+    pub time: Option<String>,
+    /// Raw columns.
+    #[serde(default, deserialize_with = "columns")]
+    pub context: Map<String, Value>,
+    /// The price, wage or bid that was offered.
+    #[serde(deserialize_with = "offer")]
+    pub offer: f64,
+    /// Whether it was accepted.
+    #[serde(deserialize_with = "flag")]
+    pub accepted: bool,
+    /// How many the customer takes together.
+    #[serde(default = "one", deserialize_with = "quantity")]
+    pub quantity: u32,
+}
+
+/// An accepted offer is given back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// The id of the decision.
+    #[serde(deserialize_with = "name")]
+    pub id: String,
+    /// Whether its outcome is taken out of the data, too.
+    #[serde(default, deserialize_with = "flag")]
+    pub forget: bool,
+}
+
+/// Units are delivered to the open episode, or taken away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adjust {
+    /// The caller's id of it.
+    #[serde(deserialize_with = "name")]
+    pub id: String,
+    /// How many; negative ones are taken away.
+    #[serde(deserialize_with = "change")]
+    pub units: i64,
+    /// Why.
+    #[serde(
+        default,
+        deserialize_with = "reason",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub reason: Option<String>,
+}
+
+/// Outcomes are taken out of the data; the books stay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forget {
+    /// The caller's id of it.
+    #[serde(deserialize_with = "name")]
+    pub id: String,
+    /// The ids of the decisions.
+    #[serde(deserialize_with = "names")]
+    pub ids: Vec<String>,
+}
+
+/// The outcome of an offer, or with `correct` another one than was observed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// The id of the decision.
+    #[serde(deserialize_with = "name")]
+    pub id: String,
+    /// Whether the offer was accepted.
+    #[serde(deserialize_with = "flag")]
+    pub accepted: bool,
+}
+
+/// An episode ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// Its name.
+    #[serde(deserialize_with = "name")]
+    pub episode: String,
+}
+
+/// A request without members.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
 /// When a customer arrives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum When {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When<'a> {
     /// At a step, from 1.
     Step(usize),
-    /// At a time, which the task's clock turns into a step.
-    Time(String),
+    /// At a time.
+    Time(&'a str),
+}
+
+impl When<'_> {
+    /// Exactly one of the two members must be given.
+    fn of<'a>(step: Option<usize>, time: Option<&'a str>) -> Result<When<'a>, Refusal> {
+        match (step, time) {
+            (Some(step), None) => Ok(When::Step(step)),
+            (None, Some(time)) => Ok(When::Time(time)),
+            (Some(_), Some(_)) => Err(Refusal::invalid(
+                "step: found beside time; accepted: one of the two",
+            )),
+            (None, None) => Err(wrong("step", None, "a whole number from 1, or a time")),
+        }
+    }
+}
+
+impl Decide {
+    /// When the customer arrives.
+    pub fn when(&self) -> Result<When<'_>, Refusal> {
+        When::of(self.step, self.time.as_deref())
+    }
+}
+
+impl Quote {
+    /// When the customer would arrive.
+    pub fn when(&self) -> Result<When<'_>, Refusal> {
+        When::of(self.step, self.time.as_deref())
+    }
+}
+
+impl Record {
+    /// When the customer arrived.
+    pub fn when(&self) -> Result<When<'_>, Refusal> {
+        When::of(self.step, self.time.as_deref())
+    }
 }
 
 impl Request {
-    /// Reads a request whose `op` is in its body.
+    /// Reads a request whose member `op` names its kind.
     pub fn parse(text: &[u8]) -> Result<Self, Refusal> {
         let mut body = object(text)?;
-        let op = body.remove("op");
-        let Some(Value::String(op)) = op else {
-            return Err(wrong("op", op.as_ref(), OPS));
-        };
-        Self::of(&op, body)
+        match body.remove("op") {
+            Some(Value::String(op)) => Self::of(&op, body),
+            other => Err(wrong("op", other.as_ref(), &ops())),
+        }
     }
 
-    /// Reads the body of a request.
+    /// Reads a request of a given kind.
     pub fn parse_op(op: &str, text: &[u8]) -> Result<Self, Refusal> {
         Self::of(op, object(text)?)
     }
 
-    fn of(op: &str, mut body: Map<String, Value>) -> Result<Self, Refusal> {
-        let request = match op {
-            "begin" => Self::Begin {
-                episode: name(&mut body, "episode")?,
-                budget: budget(&mut body)?,
-                close: flag(&mut body, "close", Some(false))?,
-            },
-            "decide" => Self::Decide {
-                id: name(&mut body, "id")?,
-                when: when(&mut body)?,
-                context: match body.remove("context") {
-                    None => Map::new(),
-                    Some(Value::Object(columns)) => columns,
-                    other => {
-                        let accepted = "an object of columns, such as {\"age\":44}";
-                        return Err(wrong("context", other.as_ref(), accepted));
-                    }
-                },
-            },
-            "observe" => Self::Observe {
-                id: name(&mut body, "id")?,
-                accepted: flag(&mut body, "accepted", None)?,
-            },
-            "end" => Self::End {
-                episode: name(&mut body, "episode")?,
-            },
-            "state" => Self::State,
-            other => return Err(wrong("op", Some(&Value::from(other)), OPS)),
-        };
-        match body.keys().next() {
-            None => Ok(request),
-            Some(key) => {
-                let message = format!(
-                    "{op}: found the member {}; accepted: no such member",
-                    shown(&Value::from(key.as_str()))
-                );
-                Err(Refusal::invalid(message))
+    fn of(op: &str, body: Map<String, Value>) -> Result<Self, Refusal> {
+        Ok(match op {
+            "begin" => Self::Begin(read(op, body)?),
+            "decide" => {
+                let decide: Decide = read(op, body)?;
+                decide.when()?;
+                Self::Decide(decide)
             }
-        }
+            "observe" => Self::Observe(read(op, body)?),
+            "quote" => {
+                let quote: Quote = read(op, body)?;
+                quote.when()?;
+                Self::Quote(quote)
+            }
+            "record" => {
+                let record: Record = read(op, body)?;
+                record.when()?;
+                Self::Record(record)
+            }
+            "cancel" => Self::Cancel(read(op, body)?),
+            "correct" => Self::Correct(read(op, body)?),
+            "adjust" => Self::Adjust(read(op, body)?),
+            "forget" => Self::Forget(read(op, body)?),
+            "end" => Self::End(read(op, body)?),
+            "state" => {
+                read::<Nothing>(op, body)?;
+                Self::State
+            }
+            other => return Err(wrong("op", Some(&Value::from(other)), &ops())),
+        })
     }
 
     /// Whether it changes nothing.
     pub fn only_reads(&self) -> bool {
-        matches!(self, Self::State | Self::View)
+        matches!(self, Self::State | Self::View | Self::Quote(_))
     }
 }
 
-const OPS: &str = "begin, decide, observe, end or state";
+fn ops() -> String {
+    format!("{} or state", EVENTS.join(", "))
+}
 
 fn object(text: &[u8]) -> Result<Map<String, Value>, Refusal> {
     match serde_json::from_slice(text) {
@@ -197,74 +316,107 @@ fn object(text: &[u8]) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-/// A value for messages, shortened.
-fn shown(value: &Value) -> String {
-    let text = match value {
-        Value::Array(list) => return format!("a list of {}", list.len()),
-        Value::Object(_) => return "an object".into(),
-        other => other.to_string(),
-    };
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
-}
+/// Most ids that one request may name.
+const NAMES: usize = 1000;
 
-fn wrong(field: &str, found: Option<&Value>, accepted: &str) -> Refusal {
-    let found = found.map_or("nothing".into(), shown);
-    Refusal::invalid(format!("{field}: found {found}; accepted: {accepted}"))
-}
-
-fn name(body: &mut Map<String, Value>, key: &str) -> Result<String, Refusal> {
-    match body.remove(key) {
-        Some(Value::String(name))
+fn named(value: Value) -> Option<String> {
+    match value {
+        Value::String(name)
             if (1..=NAME_BYTES).contains(&name.len()) && !name.contains(char::is_control) =>
         {
-            Ok(name)
+            Some(name)
         }
-        other => {
-            let accepted = format!("a text of 1 to {NAME_BYTES} bytes");
-            Err(wrong(key, other.as_ref(), &accepted))
-        }
-    }
-}
-
-fn flag(body: &mut Map<String, Value>, key: &str, default: Option<bool>) -> Result<bool, Refusal> {
-    match (body.remove(key), default) {
-        (Some(Value::Bool(flag)), _) => Ok(flag),
-        (None, Some(default)) => Ok(default),
-        (other, _) => Err(wrong(key, other.as_ref(), "true or false")),
-    }
-}
-
-fn whole(found: Option<&Value>) -> Option<u64> {
-    match found? {
-        Value::Number(x) => x.as_u64(),
         _ => None,
     }
 }
 
-fn budget(body: &mut Map<String, Value>) -> Result<u32, Refusal> {
-    let found = body.remove("budget");
-    let units = whole(found.as_ref()).and_then(|x| u32::try_from(x).ok());
-    units.ok_or_else(|| wrong("budget", found.as_ref(), "a whole number from 0"))
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let accepted = format!("a text of 1 to {NAME_BYTES} bytes");
+    accept(deserializer, &accepted, named)
 }
 
-fn when(body: &mut Map<String, Value>) -> Result<When, Refusal> {
-    match (body.remove("step"), body.remove("time")) {
-        (found @ Some(_), None) => match whole(found.as_ref()) {
-            Some(step) if step >= 1 => Ok(When::Step(step.min(1 << 40) as usize)),
-            _ => Err(wrong("step", found.as_ref(), "a whole number from 1")),
-        },
-        (None, Some(Value::String(time))) if time.len() <= NAME_BYTES => Ok(When::Time(time)),
-        (None, Some(Value::Number(time))) => Ok(When::Time(time.to_string())),
-        (None, found @ Some(_)) => {
-            let accepted = "a time such as \"2026-11-16 09:30\"";
-            Err(wrong("time", found.as_ref(), accepted))
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let accepted = format!("a list of 1 to {NAMES} ids");
+    accept(deserializer, &accepted, |value| match value {
+        Value::Array(list) if (1..=NAMES).contains(&list.len()) => {
+            list.into_iter().map(named).collect()
         }
-        (Some(_), Some(_)) => Err(Refusal::invalid(
-            "step: found beside time; accepted: one of the two",
-        )),
-        (None, None) => Err(wrong("step", None, "a whole number from 1, or a time")),
-    }
+        _ => None,
+    })
+}
+
+fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let accepted = format!("a text of 1 to {NAME_BYTES} bytes");
+    accept(deserializer, &accepted, |value| named(value).map(Some))
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    accept(deserializer, "a whole number from 1", |value| {
+        u32::try_from(value.as_u64()?).ok().filter(|n| *n >= 1)
+    })
+}
+
+fn change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let accepted = "a whole number other than 0; negative ones are taken away";
+    accept(deserializer, accepted, |value| {
+        value.as_i64().filter(|units| *units != 0)
+    })
+}
+
+fn offer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let accepted = "a number above 0: a price, wage or bid";
+    accept(deserializer, accepted, positive)
+}
+
+fn offers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<f64>>, D::Error> {
+    let accepted = "a list of prices, wages or bids";
+    accept(deserializer, accepted, |value| match value {
+        Value::Array(list) if !list.is_empty() => {
+            let offers = list.into_iter().map(positive);
+            Some(Some(offers.collect::<Option<_>>()?))
+        }
+        _ => None,
+    })
+}
+
+fn positive(value: Value) -> Option<f64> {
+    value.as_f64().filter(|x| *x > 0.0 && x.is_finite())
+}
+
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    accept(deserializer, "true or false", |value| value.as_bool())
+}
+
+fn units<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    accept(deserializer, "a whole number from 0", |value| {
+        u32::try_from(value.as_u64()?).ok()
+    })
+}
+
+fn step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    accept(deserializer, "a whole number from 1", |value| {
+        let step = value.as_u64().filter(|step| *step >= 1)?;
+        Some(Some(step.min(1 << 40) as usize))
+    })
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let accepted = "a time such as \"2026-11-16 09:30\"";
+    accept(deserializer, accepted, |value| match value {
+        Value::String(time) if time.len() <= NAME_BYTES => Some(Some(time)),
+        Value::Number(time) => Some(Some(time.to_string())),
+        _ => None,
+    })
+}
+
+fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    let accepted = "an object of columns, such as {\"age\":44}";
+    accept(deserializer, accepted, |value| match value {
+        Value::Object(columns) => Some(columns),
+        _ => None,
+    })
 }

@@ -68,6 +68,10 @@ impl Live {
             let day = learner.and_then(Learner::so_far);
             json!({
                 "episode": episode.name,
+                "begun": episode.budget,
+                "adjusted": episode.adjusted,
+                "oversold": day.map(|day| day.oversold),
+                "cancelled": episode.cancelled,
                 "budget": learner.and_then(Learner::budget),
                 "held": learner.map(Learner::held),
                 "spent": day.map(|day| day.spent),
@@ -80,6 +84,7 @@ impl Live {
         });
         json!({
             "ok": true,
+            "episode": self.book.open_episode().map(|episode| &episode.name),
             "open": open,
             "episodes": self.book.episodes.len(),
             "decisions": self.book.decisions.len(),
@@ -149,7 +154,8 @@ fn budget_path(learner: &Learner, budget: u32) -> Vec<f64> {
             }
             for features in &contexts {
                 let context = task.context(h, features);
-                match decider.choose(task, policy.beliefs(), policy.u_hat(), &context, b as u32) {
+                let known = (b as u32).min(policy.u_hat().budget_max());
+                match decider.choose(task, policy.beliefs(), policy.u_hat(), &context, known) {
                     0 => after[b] += each,
                     action => {
                         policy.beliefs().estimate(&context, &mut estimates);

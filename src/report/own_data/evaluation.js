@@ -33,8 +33,7 @@ function rewards() {
     table("Rewards", ["Policy", "Reward per day", "95% interval"],
       list.map((r) => ({ cells: [r.policy, money(r.reward), `${money(r.lower)} to ${money(r.upper)}`] }))),
     el("p", { class: "note" }, `The log itself earned ${money(evaluation.logged)} (standard error ${money(evaluation.logged_error)}). `
-      + (evaluation.independent === undefined ? ""
-        : `A model in which the steps of a day are independent would expect ${money(evaluation.independent)} for ${policy.policy}.`)));
+      + `A model in which the steps of a day are independent would expect ${money(evaluation.independent)} for ${policy.policy}.`));
 }
 
 /** Neighbouring days together, so that a chart has at most POINTS of them. */
@@ -83,7 +82,7 @@ function offers() {
     `The model's acceptance beside an estimate that is right if either the model or the way offers were chosen is known (doubly robust).`);
   const half = (a) => 1.96 * a.standard_error;
   const clipped = (x) => exactShare(Math.min(1, Math.max(0, x)));
-  part.append(table(`Offers by ${action}`, [action[0].toUpperCase() + action.slice(1), "Offers in the log", "Share of the plan's", "Model", "Doubly robust (95%)", "Counting", ""],
+  part.append(table(`Offers by ${action}`, [action[0].toUpperCase() + action.slice(1), "Offers in the log", "Share of the plan's", "Model", "Doubly robust (95%)", "Effective offers", ""],
     evaluation.actions.map((a) => ({
       mark: a.objection === null ? null : "thin",
       cells: [String(a.value), a.offers.toLocaleString("en"), exactShare(a.plan_share), exactShare(a.model),

@@ -44,7 +44,7 @@ pub fn evaluation_page(name: &str, evaluation: &Evaluation, action: &str) -> Str
         "{name}: {} against {}",
         evaluation.policy.policy, evaluation.against.policy
     );
-    let content = json!({ "evaluation": evaluation, "days": [], "action": action });
+    let content = json!({ "evaluation": evaluation, "days": evaluation.days, "action": action });
     page(&title, footer, EVALUATION, content)
 }
 

@@ -18,10 +18,11 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::saved::position;
-use super::{Policy, SavedOracle, SavedPolicy};
+use super::learnt::Learnt;
 use crate::error::Invalid;
-use crate::oracle::{LabeledData, Oracle};
+use crate::oracle::Oracle;
+use crate::policy::saved::position;
+use crate::policy::{Policy, SavedPolicy};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// Settings of SquareCBwK; `Some` values are positive.
@@ -39,12 +40,9 @@ pub struct SquareSettings {
 #[derive(Debug)]
 pub struct SquareCbwk {
     task: Arc<Task>,
-    oracle: Box<dyn Oracle>,
-    delta: f64,
+    learnt: Learnt,
     settings: SquareSettings,
     rng: ChaCha8Rng,
-    data: LabeledData,
-    fitted: Option<usize>,
     /// The first dual weight.
     w: f64,
     b_t: u32,
@@ -66,14 +64,11 @@ impl SquareCbwk {
         rng: ChaCha8Rng,
     ) -> Self {
         Self {
-            data: LabeledData::new(task.dimension()),
+            learnt: Learnt::new(&task, oracle, delta),
             estimates: vec![0.0; task.actions()],
             task,
-            oracle,
-            delta,
             settings,
             rng,
-            fitted: None,
             w: 0.5,
             b_t: 0,
             step: 0,
@@ -150,11 +145,8 @@ impl Policy for SquareCbwk {
             self.probabilities.push(1.0);
             return 0;
         }
-        if self.fitted != Some(self.data.len()) {
-            self.oracle.fit(&self.data, self.delta);
-            self.fitted = Some(self.data.len());
-        }
-        self.oracle.estimate(context, &mut self.estimates);
+        self.learnt.refit();
+        self.learnt.oracle().estimate(context, &mut self.estimates);
         let (reward_max, cost_max) = (task.reward_max(), self.cost_max());
         let rate = self.rate();
         let lambda = self.w / rate;
@@ -177,14 +169,11 @@ impl Policy for SquareCbwk {
     }
 
     fn observe(&mut self, context: &Context, action: usize, converted: bool) {
-        let mut cost = 0.0;
-        if action > 0 {
-            self.data.push(context, action, converted);
-            if converted {
-                cost = f64::from(self.task.cost(context, action)) / self.cost_max();
-            }
-        }
-        self.pay(cost);
+        self.learnt.observe(context, action, converted);
+        self.pay(match action > 0 && converted {
+            true => f64::from(self.task.cost(context, action)) / self.cost_max(),
+            false => 0.0,
+        });
     }
 
     fn learn(&mut self, _contexts: &EpisodeContexts) -> bool {
@@ -196,7 +185,7 @@ impl Policy for SquareCbwk {
         Some(SavedPolicy::SquareCbwk {
             stream: position(&self.rng),
             w: self.w,
-            fit: SavedOracle::of(&self.data, self.fitted, self.oracle.as_ref()),
+            fit: self.learnt.save(),
         })
     }
 
@@ -206,8 +195,7 @@ impl Policy for SquareCbwk {
         };
         self.rng.set_word_pos(stream.into());
         self.w = w;
-        (self.data, self.fitted) = fit.restore(&self.task, self.oracle.as_mut(), self.delta)?;
-        Ok(())
+        self.learnt.restore(fit)
     }
 }
 
