@@ -1,8 +1,7 @@
-//! Customers who take several units or have prices of their own, and the forms in which tables write days, times and money.
+//! Customers who take several units, prices relative to a reference, and how amounts are written: from studies and logs to
+//! offers.
 
 mod common;
-#[path = "common/shop.rs"]
-mod shop;
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +13,6 @@ use cbwk_gpu::shop::TaskFolder;
 use cbwk_gpu::world::Optimum;
 use common::{cbwk, cbwk_ok};
 use serde_json::Value;
-use shop::read;
 use tempfile::{TempDir, tempdir};
 
 /// A study whose customers are alone or two, with reference prices 1 and 3.
@@ -139,20 +137,18 @@ fn folder(raw: &str) -> TempDir {
     folder
 }
 
-/// `import raw.csv --out t` with more options.
-fn import<'a>(folder: &Path, options: &[&'a str]) -> Vec<&'a str> {
-    let mut all = vec!["import", "raw.csv", "--out", "t", "--force"];
-    all.extend_from_slice(options);
-    let _ = folder;
-    all
+const IMPORT: [&str; 5] = ["import", "raw.csv", "--out", "t", "--force"];
+
+fn read_text(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
 }
 
 fn imported(folder: &Path, options: &[&str]) -> String {
-    cbwk_ok(folder, &import(folder, options))
+    cbwk_ok(folder, &[&IMPORT[..], options].concat())
 }
 
 fn refused(folder: &Path, options: &[&str]) -> String {
-    let output = cbwk(folder, &import(folder, options));
+    let output = cbwk(folder, &[&IMPORT[..], options].concat());
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
@@ -329,86 +325,6 @@ fn parties_from_the_log_to_the_offer() {
 }
 
 #[test]
-fn a_night_belongs_to_its_evening() {
-    let raw = "when,day,price,bought\n2026-11-16 23:30,16,4,1\n2026-11-17 00:30,17,5,0\n2026-11-17 02:00,17,4,1\n2026-11-17 18:00,17,5,1\n";
-    let folder = folder(raw);
-    let folder = folder.path();
-    let options = [
-        "--time",
-        "when",
-        "--steps",
-        "8",
-        "--open",
-        "18:00",
-        "--close",
-        "02:00",
-        "--action",
-        "price",
-        "--accepted",
-        "bought",
-    ];
-    let by = |episode: &'static str| [&["--episode", episode], &options[..]].concat();
-    let summary = imported(folder, &by("when"));
-    assert!(
-        summary.contains("episodes   2 of 8 steps, 18:00 to 02:00"),
-        "{summary}"
-    );
-    let log = read(folder, "t/log.csv");
-    let places: Vec<&str> = log.lines().skip(1).map(|line| &line[..12]).collect();
-    assert_eq!(
-        places,
-        [
-            "2026-11-16,6",
-            "2026-11-16,7",
-            "2026-11-16,8",
-            "2026-11-17,1"
-        ]
-    );
-    // Calendar days would mix two evenings.
-    let message = refused(folder, &by("day"));
-    assert!(
-        message.contains("raw.csv:5: found times of two evenings in one episode"),
-        "{message}"
-    );
-}
-
-#[test]
-fn days_before_the_end_are_steps() {
-    let raw = "night,ahead,price,bought\n1,5,80,0\n1,0,90,1\n2,3,80,1\n2,2,90,0\n";
-    let folder = folder(raw);
-    let folder = folder.path();
-    let options = [
-        "--episode",
-        "night",
-        "--lead",
-        "ahead",
-        "--action",
-        "price",
-        "--accepted",
-        "bought",
-    ];
-    imported(folder, &options);
-    let log = read(folder, "t/log.csv");
-    let steps: Vec<&str> = log
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').nth(1).unwrap())
-        .collect();
-    assert_eq!(steps, ["1", "6", "3", "4"]);
-    let task = TaskFolder::open(&folder.join("t")).unwrap();
-    assert_eq!(
-        task.file.step_labels()[..2],
-        ["5 days before", "4 days before"]
-    );
-    assert_eq!(task.file.step_labels()[4], "1 day before");
-    let message = refused(folder, &[&options[..], &["--steps", "4"]].concat());
-    assert!(
-        message.contains("raw.csv:2: found 5 days before; accepted: from 0 to 3"),
-        "{message}"
-    );
-}
-
-#[test]
 fn money_in_many_spellings() {
     let raw = "day;hour;price;bought;income\n1;1;€ 2,50;1;1.234,50 €\n1;2;2,5 EUR;0;900 €\n2;1;2.4000000953674316;1;1’000\n2;2;2,4;0;800\n";
     let folder = folder(raw);
@@ -426,14 +342,14 @@ fn money_in_many_spellings() {
     let summary = imported(folder, &options);
     let wanted = "1 values differ from others only by rounding and were merged, such as 2.4000000953674316 into 2.4";
     assert!(summary.contains(wanted), "{summary}");
-    let log = read(folder, "t/log.csv");
+    let log = read_text(folder, "t/log.csv");
     let actions: Vec<&str> = log
         .lines()
         .skip(1)
         .map(|line| line.split(',').nth(4).unwrap())
         .collect();
     assert_eq!(actions, ["2.5", "2.5", "2.4", "2.4"]);
-    assert!(read(folder, "t/task.toml").contains("high = 1234.5"));
+    assert!(read_text(folder, "t/task.toml").contains("high = 1234.5"));
 }
 
 #[test]
@@ -479,89 +395,4 @@ fn bids_in_cents() {
         message.contains("--units: found another kind of offers"),
         "{message}"
     );
-}
-
-#[test]
-fn steps_are_as_fine_as_customers_need() {
-    let mut raw = String::from("when,price,bought\n");
-    for day in 1..=20 {
-        for i in 0..18 {
-            raw += &format!(
-                "2026-11-{day:02} {:02}:{:02},{},{}\n",
-                9 + i / 6,
-                i % 6 * 10,
-                4 + i % 2,
-                i % 3 % 2
-            );
-        }
-    }
-    let folder = folder(&raw);
-    let folder = folder.path();
-    let options = [
-        "--episode",
-        "when",
-        "--time",
-        "when",
-        "--action",
-        "price",
-        "--accepted",
-        "bought",
-    ];
-    let summary = imported(folder, &options);
-    assert!(
-        summary.contains("episodes   20 of 18 steps, 09:00 to 12:00"),
-        "{summary}"
-    );
-    assert!(
-        summary.contains(
-            "note: 18 steps of 10 min, with 0.0% of arrivals in a step that already had one"
-        ),
-        "{summary}"
-    );
-    let summary = imported(folder, &[&options[..], &["--steps", "6"]].concat());
-    assert!(summary.contains("share a step of their episode with an earlier one; plans expect one arrival per step: 18 steps of 10 min"), "{summary}");
-    let mut many = String::from("when,price,bought\n");
-    for i in 0..6 {
-        many += &format!("2026-11-16 09:{:02},{},1\n", i % 2, 4 + i % 2);
-    }
-    fs::write(folder.join("raw.csv"), many).unwrap();
-    let summary = imported(folder, &options);
-    assert!(
-        summary.contains("1800 steps of 2 s, with 66.7% of arrivals"),
-        "{summary}"
-    );
-}
-
-#[test]
-fn everything_that_is_missing_or_wrong_is_named_once() {
-    let folder = folder("day,hour,price,bought\n1,1,a,1\n1,2,b,0\n1,3,4,0\n1,4,c,0\n1,x,4,0\n");
-    let folder = folder.path();
-    let output = cbwk(folder, &["import", "raw.csv"]);
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let wanted = "--out, --episode, --step, --time or --lead, --action, --accepted: found nothing";
-    assert!(message.contains(wanted), "{message}");
-    let options = [
-        "--episode",
-        "day",
-        "--step",
-        "hour",
-        "--action",
-        "price",
-        "--accepted",
-        "bought",
-        "--drop-wrong",
-    ];
-    let summary = imported(folder, &options);
-    let lines: Vec<&str> = summary
-        .lines()
-        .filter(|line| line.starts_with("    line"))
-        .collect();
-    assert_eq!(lines.len(), 2, "{summary}");
-    assert!(
-        lines[0].contains("line 2: column `price`")
-            && lines[0].ends_with("(and 2 more of this kind)"),
-        "{summary}"
-    );
-    assert!(lines[1].contains("line 6: column `hour`"), "{summary}");
 }

@@ -7,7 +7,8 @@ use super::task_args::EvaluateArgs;
 use super::{machine, progress};
 use cbwk_gpu::error::InputError;
 use cbwk_gpu::history::evaluate::{Question, Resampling, evaluate as run};
-use cbwk_gpu::report::own_data::evaluation_tables;
+use cbwk_gpu::report::own_data::{evaluation_page, evaluation_tables};
+use cbwk_gpu::results::write_whole;
 use cbwk_gpu::shop::TaskFolder;
 
 /// Runs the command.
@@ -47,13 +48,21 @@ pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
         }
         _ => InputError::in_file(&folder.place("log.csv"), invalid.to_string()),
     })?;
+    let noun = folder.file.noun();
+    let page = folder.place("evaluate.html");
+    write_whole(
+        &page,
+        evaluation_page(&folder.name(), &evaluation, &noun).as_bytes(),
+    )?;
     let mut out = std::io::stdout().lock();
     if args.format == TableFormat::Json {
         writeln!(out, "{}", serde_json::to_string_pretty(&evaluation)?)?;
         return Ok(());
     }
-    let noun = folder.file.application.noun();
-    let text = evaluation_tables(&evaluation, noun, args.format.style());
+    let text = evaluation_tables(&evaluation, &noun, args.format.style());
     out.write_all(text.as_bytes())?;
+    if args.format == TableFormat::Table {
+        writeln!(out, "\npage {}", page.display())?;
+    }
     Ok(())
 }

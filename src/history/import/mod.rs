@@ -212,7 +212,7 @@ impl Import {
         let over = survey.episodes.iter().filter(over).count();
         let arrivals: u64 = counts.arrivals.iter().sum();
         let none_accepted = counts.offers.iter().all(|(_, accepted)| *accepted == 0);
-        let has_own_steps = matches!(self.spec.step, StepSource::Time { steps: None, .. });
+        let has_own_steps = self.has_own_steps();
         let better = self.division.filter(|d| d.steps > self.task.task.horizon);
         let advice = match better {
             Some(division) => format!(": {} would be closer to the truth", division.words()),
@@ -222,7 +222,11 @@ impl Import {
             .division
             .map_or(String::new(), |division| division.words());
         let notes = [
-            (has_own_steps, format!("{division}: the longest steps, or the shortest practical ones, at which nearly all customers have a step of their own")),
+            (has_own_steps, format!("{division}; chosen because plans expect at most one customer per step")),
+            (counts.moved > 0, format!(
+                "{} arrivals were moved to the nearest free step of their day",
+                count(counts.moved)
+            )),
             (self.actions.note.is_some(), self.actions.note.clone().unwrap_or_default()),
             (self.spec.units > 1, format!(
                 "amounts are counted in 1/{} of those in the file: {noun}s, their values and the column of budgets, if there is one",
@@ -235,7 +239,7 @@ impl Import {
                 "{} episodes spent more than their budget: was there more to spend than the file says?",
                 count(over as u64)
             )),
-            (counts.shared > 0 && !has_own_steps, format!(
+            (counts.shared > 0, format!(
                 "{} arrivals ({:.1}%) share a step of their episode with an earlier one; plans expect one arrival per step{advice}",
                 count(counts.shared),
                 100.0 * counts.shared as f64 / arrivals as f64

@@ -25,7 +25,7 @@ pub struct Division {
 }
 
 impl Division {
-    /// The longest round steps at which few arrivals share one, or the shortest allowed; `moments` has the episode and the
+    /// The longest round steps at which few arrivals share one, or as few as possible; `moments` has the episode and the
     /// time of day of every arrival.
     pub fn choose(moments: &[(u32, u32)], clock: &OpeningHours) -> Self {
         let since = |(episode, second): &(u32, u32)| (*episode, clock.since_opening(*second));
@@ -44,14 +44,12 @@ impl Division {
                 length,
             }
         };
-        let mut chosen = division(span);
-        for length in LENGTHS.into_iter().filter(fits) {
-            chosen = division(length);
-            if chosen.shared <= SHARED {
-                break;
-            }
-        }
-        chosen
+        let divisions: Vec<Self> = LENGTHS.into_iter().filter(fits).map(division).collect();
+        let least = divisions.iter().map(|d| d.shared).fold(1.0, f64::min);
+        // Times may be written in minutes: finer steps would not part more customers.
+        let enough = SHARED.max(1.02 * least);
+        let chosen = divisions.into_iter().find(|d| d.shared <= enough);
+        chosen.unwrap_or_else(|| division(span))
     }
 
     /// The division in words.
@@ -63,7 +61,7 @@ impl Division {
         };
         let shared = 100.0 * self.shared;
         format!(
-            "{} steps of {length}, with {shared:.1}% of arrivals in a step that already had one",
+            "{} steps of {length}, with {shared:.1}% of arrivals at a step that already has one",
             self.steps
         )
     }

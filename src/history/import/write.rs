@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use csv::StringRecord;
 
-use super::{BudgetSource, Import};
+use super::{BudgetSource, Import, StepSource};
 use crate::error::InputError;
 use crate::history::encoding::Column;
 use crate::history::log::{LogRow, LogWriter};
@@ -24,6 +24,8 @@ pub(super) struct Counts {
     pub offers: Vec<(u64, u64)>,
     /// Arrivals at a step of an episode that had one before.
     pub shared: u64,
+    /// Arrivals that were moved to another step, because theirs had one.
+    pub moved: u64,
     /// Arrivals without an offer.
     pub without_offer: u64,
     /// Episodes without any arrival.
@@ -31,6 +33,11 @@ pub(super) struct Counts {
 }
 
 impl Import {
+    /// Whether the import has chosen how to divide the day.
+    pub(super) fn has_own_steps(&self) -> bool {
+        matches!(self.spec.step, StepSource::Time { steps: None, .. })
+    }
+
     /// Writes the log; the inner result is that of writing.
     pub(super) fn write_log(
         &self,
@@ -45,6 +52,8 @@ impl Import {
         let episodes = self.survey.episodes.len();
         let cells = Some(episodes as u64 * horizon as u64).filter(|cells| *cells <= WATCHED);
         let mut seen = vec![0u64; cells.unwrap_or(0).div_ceil(64) as usize];
+        // Only where the steps are the import's own: others mean something to the user.
+        let spreads = self.has_own_steps() && cells.is_some();
         let mut visited = vec![false; episodes];
         let budgets = matches!(self.spec.budget, BudgetSource::Column(_));
         let mut log = LogWriter::new(encoding, budgets, self.spec.probability.is_some());
@@ -58,7 +67,7 @@ impl Import {
             let Ok(row) = self.layout.read(&self.file, record) else {
                 return Ok(());
             };
-            let Ok(step) = self.rules.check(&self.layout, record, &row) else {
+            let Ok(mut step) = self.rules.check(&self.layout, record, &row) else {
                 return Ok(());
             };
             let number = self.survey.numbers.known(&row.episode);
@@ -66,10 +75,20 @@ impl Import {
                 return Ok(());
             }
             features.clear();
-            if let (Some(arrival), Some(step)) = (row.arrival, step) {
+            if let (Some(arrival), Some(step)) = (row.arrival, &mut step) {
                 visited[number] = true;
-                counts.arrivals[step - 1] += 1;
-                let cell = number * horizon + step - 1;
+                if spreads {
+                    let taken = |step: &usize| {
+                        let cell = number * horizon + step - 1;
+                        seen[cell / 64] >> (cell % 64) & 1 == 1
+                    };
+                    let free = (*step..=horizon).find(|step| !taken(step));
+                    let free = free.or_else(|| (1..*step).rev().find(|step| !taken(step)));
+                    counts.moved += u64::from(free.is_some_and(|free| free != *step));
+                    *step = free.unwrap_or(*step);
+                }
+                counts.arrivals[*step - 1] += 1;
+                let cell = number * horizon + *step - 1;
                 if let Some(bits) = seen.get_mut(cell / 64) {
                     counts.shared += *bits >> (cell % 64) & 1;
                     *bits |= 1 << (cell % 64);

@@ -1,14 +1,14 @@
-//! Tables of a task folder, and its self-contained pages `fit.html` and `plan.html`.
+//! Tables of a task folder, and its self-contained pages `fit.html`, `plan.html` and `evaluate.html`.
 
 mod evaluation_table;
 mod fit_table;
 
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::html::data::styles_json;
 use super::html::page::Page;
 use super::html::{DRAWN, ELEMENTS, STYLE, THEME};
+use crate::history::evaluate::Evaluation;
 use crate::history::fit::ModelFile;
 use crate::history::plan::PlanView;
 
@@ -20,30 +20,39 @@ pub(super) const OWN_STYLE: &str = include_str!("own_data.css");
 pub(super) const MARKS: &str = include_str!("marks.js");
 const FIT: &str = include_str!("fit.js");
 const PLAN: &str = include_str!("plan.js");
+const EVALUATION: &str = include_str!("evaluation.js");
 
 /// The page of a fit.
 pub fn fit_page(name: &str, model: &ModelFile) -> String {
     let footer =
         "Made by <code>cbwk-gpu fit</code>. The numbers are in model.json beside this page.";
     let title = format!("{name}: acceptance");
-    page(&title, footer, FIT, ("model", model))
+    page(&title, footer, FIT, json!({ "model": model }))
 }
 
 /// The page of a plan.
 pub fn plan_page(name: &str, plan: &PlanView) -> String {
     let footer = "Made by <code>cbwk-gpu plan</code>. The numbers are in the CSV file beside this page. In the map, use the arrow keys.";
     let title = format!("{name}: offers");
-    page(&title, footer, PLAN, ("plan", plan))
+    page(&title, footer, PLAN, json!({ "plan": plan }))
 }
 
-fn page(
-    title: &str,
-    footer: &str,
-    script: &str,
-    (name, content): (&str, &impl Serialize),
-) -> String {
+/// The page of an evaluation; `action` is the noun for an action.
+pub fn evaluation_page(name: &str, evaluation: &Evaluation, action: &str) -> String {
+    let footer = "Made by <code>cbwk-gpu evaluate</code>; with <code>--format json</code> it prints the numbers.";
+    let title = format!(
+        "{name}: {} against {}",
+        evaluation.policy.policy, evaluation.against.policy
+    );
+    let content = json!({ "evaluation": evaluation, "days": evaluation.days, "action": action });
+    page(&title, footer, EVALUATION, content)
+}
+
+fn page(title: &str, footer: &str, script: &str, content: Value) -> String {
     let mut data = styles_json();
-    data[name] = json!(content);
+    for (name, part) in content.as_object().into_iter().flatten() {
+        data[name] = part.clone();
+    }
     let page = Page {
         title,
         main: MAIN,
