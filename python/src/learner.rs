@@ -186,7 +186,7 @@ impl LiveLearner {
     fn observe(&self, py: Python, accepted: bool, number: Option<u64>) -> PyResult<()> {
         self.at_once(py, |learner| match number {
             None => learner.observe(accepted),
-            Some(number) => learner.observe_offer(number, accepted),
+            Some(number) => learner.observe_offer(number, accepted).map(drop),
         })
     }
 
