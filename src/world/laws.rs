@@ -179,7 +179,7 @@ impl ContextLaws {
     /// Draws `count` independent rows of one type of day.
     pub fn draw_rows_of(&self, day: usize, rng: &mut impl Rng, count: usize) -> ContextRows {
         self.rows(count, |episode| {
-            self.days[day].draw(rng, &self.support, episode)
+            self.days[day].draw(rng, &self.support, episode);
         })
     }
 
