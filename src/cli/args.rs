@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::compare::CompareArgs;
 use super::long_args::{ClusterCommand, MergeArgs, RepairArgs, StatusArgs, VerifyArgs};
 use super::machine_args::MachineArgs;
 use super::offer::OfferArgs;
@@ -195,35 +196,6 @@ const ENGINES: &str = "Shards run on any engine:
               shared volume, whose containers run sh -c 'exec \\
                 cbwk-gpu simulate STUDY.toml --out DIR --resume \\
                 --shard $((JOB_COMPLETION_INDEX + 1))/64'";
-
-/// Arguments of `compare`.
-#[derive(Debug, Args)]
-pub struct CompareArgs {
-    /// Results folder of a study.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Policy to compare, by its name in the study (repeatable). Default: all.
-    #[arg(long = "policy", value_name = "NAME")]
-    pub policies: Vec<String>,
-    /// Bands around means and differences.
-    #[arg(long, value_enum, default_value_t = BandChoice::ThreeSe)]
-    pub band: BandChoice,
-    /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
-    pub format: TableFormat,
-}
-
-/// How bands are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BandChoice {
-    /// 3 standard errors.
-    #[value(name = "3se")]
-    ThreeSe,
-    /// 95% by the normal law.
-    Normal,
-    /// 95% by 2,000 bootstrap resamples of the replications.
-    Bootstrap,
-}
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `plan.csv`: the offer for every step, budget and segment.
 
-use super::{OfferPlan, Segment};
+use super::{Customer, OfferPlan, Segment};
 use crate::history::fit::Fitted;
 use crate::history::task_file::TaskFile;
 
@@ -35,20 +35,17 @@ pub fn plan_csv(
     let rest = "action,probability,lower,upper,opportunity_cost,value";
     header.extend(rest.split(',').map(String::from));
     writer.write_record(&header).expect("writing to memory");
-    let by_segment = |segment: &Segment| -> (Vec<String>, Vec<[f64; 3]>) {
-        let raw = segment
-            .values
-            .iter()
-            .map(|value| no_formula(value.to_string()));
-        let raw = raw.collect();
-        (raw, plan.acceptance(fitted, &segment.features))
+    let by_segment = |segment: &Segment| -> (Vec<String>, Customer) {
+        let raw = segment.values.iter();
+        let raw = raw.map(|value| no_formula(value.to_string())).collect();
+        (raw, plan.customer(fitted, &segment.features))
     };
     let by_segment: Vec<_> = segments.iter().map(by_segment).collect();
     let mut cells: Vec<String> = Vec::new();
     for step in 0..plan.task.horizon() {
         for budget in 1..=plan.task.budget_max() {
-            for (segment, (raw, acceptance)) in segments.iter().zip(&by_segment) {
-                let offer = plan.cell(step, budget, &segment.features, acceptance);
+            for (raw, customer) in &by_segment {
+                let offer = plan.offer(step, budget, customer);
                 cells.clear();
                 cells.extend([(step + 1).to_string(), budget.to_string()]);
                 cells.extend_from_slice(raw);
