@@ -726,11 +726,7 @@ fn a_backup_under_load_is_restored_with_all_that_was_acknowledged_before_it() {
     let http = Http::start(&home, &[]);
     let mut client = http.client();
     for (id, (body, answer)) in &before {
-        let op = if id.ends_with(" told") {
-            "observe"
-        } else {
-            "decide"
-        };
+        let op = id.split(' ').next().unwrap();
         let (status, repeated) = client.post(op, body.as_bytes()).unwrap();
         assert_eq!(
             (status, first_answer(repeated)),

@@ -34,7 +34,8 @@ pub fn folders_of(given: &[PathBuf]) -> Result<Found, InputError> {
     let mut names = BTreeSet::new();
     for (name, folder) in &shops {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if !single && !(name.chars().all(plain) && !name.starts_with('.')) {
+        let is_plain = name.chars().all(plain) && !name.starts_with('.');
+        if !single && !is_plain {
             let message = format!(
                 "found the shop `{name}`; accepted: a folder named with letters, digits, `.`, `_` and `-`, as its name is part of addresses"
             );

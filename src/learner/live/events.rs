@@ -156,8 +156,10 @@ impl Live {
         }
         self.book.episodes[decision.episode as usize].cancelled += 1;
         let words = format!(
-            "{} given back: {} units, {}",
-            record.id, record.units, record.reward
+            "{} given back: {}, {}",
+            record.id,
+            counted(record.units.into()),
+            record.reward
         );
         self.book.tell(self.now_ms, words);
         self.book
@@ -283,7 +285,7 @@ impl Live {
         }
         let change = if units > 0 { "brought" } else { "taken away" };
         let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-        let words = format!("{} units {change}{reason}", units.unsigned_abs());
+        let words = format!("{} {change}{reason}", counted(units.unsigned_abs()));
         self.book.tell(self.now_ms, words);
         Ok(())
     }
@@ -374,6 +376,10 @@ impl Live {
             _ => self.book.episodes[decision.episode as usize].reward -= reward,
         }
     }
+}
+
+fn counted(units: u64) -> String {
+    format!("{units} {}", if units == 1 { "unit" } else { "units" })
 }
 
 /// The answer of a repeated request.

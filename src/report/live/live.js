@@ -51,7 +51,7 @@ function drawToday({ state, path, left, steps, episodes }) {
   const real = [[0, path[0][1]], ...left.map(([step, units]) => [step - 1, units])];
   if (open !== null && left.length && open.budget !== null) real.push([left.at(-1)[0], open.budget]);
   lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.at(-1)[0], whole: true },
-    { name: "units left", low: 0, high: most(path.map(([, units]) => units), 1), whole: true },
+    { name: "units left", low: 0, high: most([...path, ...real].map(([, units]) => units), 1), whole: true },
     [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: path }]);
 }
 
