@@ -11,7 +11,7 @@ use cbwk_gpu::config::{Document, Instance};
 use cbwk_gpu::dp::cpu::{Cpu, Dense};
 use cbwk_gpu::experiment::Evaluator;
 use cbwk_gpu::history::OfferKind;
-use cbwk_gpu::history::evaluate::{Play, Worlds, multinomial};
+use cbwk_gpu::history::evaluate::{Judge, Play, multinomial};
 use cbwk_gpu::history::fit::{
     EXACT, FitSettings, Fitted, Fitter, ModelKind, OfferData, Uncertainty,
 };
@@ -118,7 +118,7 @@ fn coefficients_are_those_of_scikit_learn_and_statsmodels() {
         -0.555516862438,
     ];
     close(&plain.coefficients, &wanted, 1e-8);
-    let errors = Uncertainty::new(&fitter, &data, &plain, 0.0)
+    let errors = Uncertainty::new(&fitter, &data, &plain, 0.0, None)
         .standard_errors()
         .unwrap();
     let wanted = [
@@ -178,31 +178,29 @@ fn assert_one_world(folder: &TaskFolder, fitted: &Fitted, tolerance: f64) {
     let optimum = Optimum::exact(&world, &mut Dense).unwrap().unwrap();
     let kind = PlanKind::Estimates;
     let plan = OfferPlan::make(&folder.file, fitted, kind, None, &mut Cpu::default()).unwrap();
-    let worlds = Worlds::new(fitted, Arc::clone(&plan.task));
-    assert_eq!(worlds.thinned(), None);
-    let own = worlds.world(&vec![1.0; fitted.log.episodes().len()]);
-    let table = worlds.plan(&own);
+    let judge = Judge::new(fitted, Arc::clone(&plan.task));
+    assert_eq!(judge.laws.thinned(), None);
+    let (all, model) = (vec![1.0; fitted.log.episodes().len()], &fitted.fit.model);
+    let own = judge.plan(&all, model.clone());
     for h in 0..plan.task.horizon() {
-        close(table.row(h), optimum.table.row(h), tolerance);
-        close(plan.table.row(h), optimum.table.row(h), tolerance);
+        close(own.tables[0].row(h), optimum.table.row(h), tolerance);
+        close(plan.tables[0].row(h), optimum.table.row(h), tolerance);
     }
-    // In its own world the plan earns its value; a fixed price earns what the rest of the program computes.
-    let rewards = worlds.rewards(&own, Play::Plan(&own.model, &table));
-    close(&rewards, table.row(0), tolerance);
+    // In its own world of independent steps the plan earns its value; a fixed price earns what the rest of the program
+    // computes.
+    let independent = |play| judge.independent(&all, model, play);
+    let start = plan.task.budget_max() as usize;
+    let value = own.tables[0].row(0)[start];
+    close(&[independent(Play::Plan(&own))], &[value], tolerance);
     let evaluator = Evaluator::new(&world, false).unwrap();
     for action in 1..=plan.task.actions() {
-        let wanted = evaluator.expected_rewards(Plan::Fixed(action));
-        close(
-            &worlds.rewards(&own, Play::Fixed(action)),
-            &wanted,
-            tolerance,
-        );
+        let wanted = evaluator.expected_rewards(Plan::Fixed(action))[start];
+        close(&[independent(Play::Fixed(action))], &[wanted], tolerance);
     }
     // The plan of half of the episodes, evaluated in the world of all.
     let half = |e: usize| f64::from(u8::from(e.is_multiple_of(2)));
     let weights: Vec<f64> = (0..fitted.log.episodes().len()).map(half).collect();
-    let other = worlds.world(&weights);
-    let table = worlds.plan(&other);
+    let other = judge.plan(&weights, judge.model(&weights));
     let truth = cbwk_gpu::history::fit::SomeActions {
         model: other.model.clone(),
         actions: fitted.planned(),
@@ -210,10 +208,10 @@ fn assert_one_world(folder: &TaskFolder, fitted: &Fitted, tolerance: f64) {
     let oracle = Known::fitted(Arc::new(truth));
     let wanted = evaluator.expected_rewards(Plan::Greedy {
         oracle: &oracle,
-        u_hat: &table,
+        u_hat: &other.tables[0],
     });
-    let found = worlds.rewards(&own, Play::Plan(&other.model, &table));
-    close(&found, &wanted, tolerance);
+    let found = independent(Play::Plan(&other));
+    close(&[found], &[wanted[start]], tolerance);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn true_reward(world: &World, folder: &TaskFolder, plan: &OfferPlan) -> f64 {
     let oracle = Known::fitted(Arc::new(rho));
     let found = evaluator.expected_rewards(Plan::Greedy {
         oracle: &oracle,
-        u_hat: &plan.table,
+        u_hat: &plan.tables[0],
     });
     found[world.task().budget_max() as usize]
 }
@@ -101,7 +101,7 @@ fn answer(
         policy,
         against: PolicyName::Fixed(against),
         resampling,
-        unsupported: true,
+        extrapolate: true,
     };
     evaluate(&folder.file, fitted, &question, &|| {}).unwrap()
 }

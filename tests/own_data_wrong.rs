@@ -318,7 +318,7 @@ fn mistakes_in_a_task_folder() {
         (&["evaluate", "t", "--against", "fixed:7"], "--against: found fixed:7; accepted: an offer that the log supports: 1, 2, 3"),
         (&["evaluate", "t", "--against", "fixed:x"], "accepted: plan, logged, or fixed:<price>"),
         (&["evaluate", "t", "--against", "plan"], "--against: found `plan` twice; accepted: two policies"),
-        (&["evaluate", "t", "--policy", "logged"], "--policy: found `logged`; accepted: plan or fixed:<price>"),
+        (&["evaluate", "t", "--policy", "logged"], "--against: found `logged` twice; accepted: two policies"),
         (&["evaluate", "t", "--draws", "3"], "3 is not in 20.."),
         (&["fit", "nowhere"], "nowhere/task.toml: cannot be read"),
         (&["presets", "--log", "loan-table"], "--log: found a preset whose rewards are a table"),

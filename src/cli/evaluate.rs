@@ -6,23 +6,20 @@ use super::args::TableFormat;
 use super::task_args::EvaluateArgs;
 use super::{machine, progress};
 use cbwk_gpu::error::InputError;
-use cbwk_gpu::history::evaluate::{PolicyName, Question, Resampling, evaluate as run};
+use cbwk_gpu::history::evaluate::{Question, Resampling, evaluate as run};
 use cbwk_gpu::report::own_data::evaluation_tables;
 use cbwk_gpu::shop::TaskFolder;
 
 /// Runs the command.
 pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
-    if args.policy == PolicyName::Logged {
-        let message = "found `logged`; accepted: plan or fixed:<price> (logged is for --against)";
-        return Err(InputError::option("--policy", message).into());
-    }
     if args.policy == args.against {
         let message = format!("found `{}` twice; accepted: two policies", args.policy);
         return Err(InputError::option("--against", message).into());
     }
     machine::set_threads(args.threads)?;
     let folder = TaskFolder::open(&args.folder)?;
-    let fitted = folder.fitted()?;
+    let mut fitted = folder.fitted()?;
+    fitted.extrapolate = args.extrapolate;
     let question = Question {
         policy: args.policy,
         against: args.against,
@@ -31,18 +28,18 @@ pub fn evaluate(args: &EvaluateArgs) -> anyhow::Result<()> {
             draws: args.draws as usize,
             seed: args.seed,
         },
-        unsupported: args.unsupported,
+        extrapolate: args.extrapolate,
     };
     let bar = progress::bar(args.quiet, u64::from(args.draws) + 1, "draws");
     let evaluation = run(&folder.file, &fitted, &question, &|| bar.inc(1));
     bar.finish_and_clear();
     let evaluation = evaluation.map_err(|invalid| match invalid.field.as_str() {
         "policy" | "against" => {
-            let hint = match args.unsupported
+            let hint = match args.extrapolate
                 || invalid.found.starts_with("fixed:") && !invalid.found.contains(',')
             {
                 true => "",
-                false => " (--unsupported answers all the same)",
+                false => " (--extrapolate answers all the same)",
             };
             let (found, accepted) = (&invalid.found, &invalid.accepted);
             let message = format!("found {found}; accepted: {accepted}{hint}");

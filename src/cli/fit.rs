@@ -19,6 +19,8 @@ pub fn fit(args: &FitArgs) -> anyhow::Result<()> {
     let fitted = folder.fit(FitSettings {
         keep_thin: args.keep_thin,
         pooled_below: args.pooled_below,
+        day: args.day.clone(),
+        no_day: args.no_day.clone(),
     })?;
     drop(spinner);
     folder.write_fit(&fitted)?;

@@ -71,12 +71,8 @@ pub fn offer(args: &OfferArgs) -> anyhow::Result<()> {
     );
     let plan = plan.map_err(|error| InputError::option("--budget", error.to_string()))?;
     plan.task.check_context(&features).map_err(refused)?;
-    let cell = plan.offer(
-        &fitted,
-        step - 1,
-        args.budget.min(plan.task.budget_max()),
-        &features,
-    );
+    let customer = plan.customer(&fitted, &features);
+    let cell = plan.offer(step - 1, args.budget.min(plan.task.budget_max()), &customer);
     let context = plan.task.context(step - 1, &features);
     let actions = plan.task.application().action_values();
     let action = actions.iter().position(|a| Some(*a) == cell.action);

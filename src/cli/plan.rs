@@ -23,7 +23,8 @@ const ROWS: usize = 500_000;
 pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
     machine::set_threads(args.threads)?;
     let folder = TaskFolder::open(&args.folder)?;
-    let fitted = folder.fitted()?;
+    let mut fitted = folder.fitted()?;
+    fitted.extrapolate = args.extrapolate;
     let kind = match args.optimistic {
         true => PlanKind::Optimistic,
         false => PlanKind::Estimates,
@@ -58,12 +59,19 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
     let columns = folder.file.encoding.columns.iter().zip(&typical.values);
     let customer: Vec<String> = columns.map(|(c, v)| format!("{} {v}", c.name())).collect();
     let noun = folder.file.application.noun();
-    writeln!(
-        out,
-        "an episode with {budget} units is {} to earn {:.4}\n",
-        if args.optimistic { "hoped" } else { "expected" },
-        plan.table.start(budget)
-    )?;
+    let hoped = if args.optimistic { "hoped" } else { "expected" };
+    for (words, table) in plan.groups().iter().zip(&plan.tables) {
+        let days = match words.is_empty() {
+            true => String::new(),
+            false => format!(" on days with {}", printable(words)),
+        };
+        let value = table.start(budget);
+        writeln!(
+            out,
+            "an episode with {budget} units{days} is {hoped} to earn {value:.4}"
+        )?;
+    }
+    writeln!(out)?;
     let whom = match customer.is_empty() {
         true => String::new(),
         false => format!(" to a customer with {}", printable(&customer.join(", "))),
@@ -80,10 +88,11 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
     for b in &budgets {
         write!(out, "  {b:>8}")?;
     }
+    let customer = plan.customer(&fitted, &typical.features);
     for h in evenly_spaced(horizon, 12) {
         write!(out, "\n{:>6}", h + 1)?;
         for b in &budgets {
-            let offer = plan.offer(&fitted, h, *b, &typical.features).action;
+            let offer = plan.offer(h, *b, &customer).action;
             write!(out, "  {:>8}", offer.map_or("-".into(), |x| x.to_string()))?;
         }
     }
@@ -94,5 +103,8 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
         place.display(),
         page.display()
     )?;
+    for warning in &fitted.file.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
     Ok(())
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::args::{Format, TableFormat};
 use cbwk_gpu::history::evaluate::PolicyName;
-use cbwk_gpu::history::{POOLED_BELOW, parse_time};
+use cbwk_gpu::history::{POOLED_BELOW, Zone, parse_time};
 use cbwk_gpu::task::HORIZON_LIMIT;
 
 /// Arguments of `import`.
@@ -27,6 +27,10 @@ pub struct ImportArgs {
     /// Column of the time (such as 2026-11-16 09:30); the day is cut into equal steps.
     #[arg(long, value_name = "COL")]
     pub time: Option<String>,
+    /// The zone of the shop's clocks, such as Europe/Vienna or +01:00: times with another zone are converted, times without one
+    /// are taken as local. Needed if the times have different zones.
+    #[arg(long, value_name = "ZONE", requires = "time", value_parser = Zone::parse)]
+    pub zone: Option<Zone>,
     /// Column of the days before the end of the episode, such as the days between booking and night: the last step is 0 days
     /// before.
     #[arg(long, value_name = "COL", conflicts_with_all = ["time", "step"])]
@@ -88,6 +92,17 @@ pub struct ImportArgs {
     pub format: Format,
 }
 
+/// Arguments of `backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// Task folder, or folder of task folders.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Folder for the copy, which must not exist. Of several shops each gets a folder in it.
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
+}
+
 /// Arguments of `fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
@@ -100,6 +115,12 @@ pub struct FitArgs {
     /// Steps with fewer arrivals than this take the contexts of all steps.
     #[arg(long, value_name = "N", default_value_t = POOLED_BELOW)]
     pub pooled_below: u64,
+    /// Columns that describe the whole day, such as the weekday, besides those that are found.
+    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
+    pub day: Vec<String>,
+    /// Columns that are the same all day but should not distinguish days.
+    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
+    pub no_day: Vec<String>,
     /// Worker threads. Default: one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -123,6 +144,9 @@ pub struct PlanArgs {
     /// Show what the learner would try: the plan of its upper confidence bounds after the log.
     #[arg(long)]
     pub optimistic: bool,
+    /// Plan also with offers that the log does not support for a kind of customer.
+    #[arg(long)]
+    pub extrapolate: bool,
     /// Largest number of customer segments. Default: 60, or fewer for a large plan.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub segments: Option<u32>,
@@ -137,24 +161,24 @@ pub struct EvaluateArgs {
     /// Task folder whose log has been fitted.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// What to evaluate: plan, or fixed:<price>.
+    /// What to evaluate: plan, fixed:<price>, or logged.
     #[arg(long, default_value = "plan", value_parser = policy_name)]
     pub policy: PolicyName,
     /// What to compare it with: logged (what the log itself earned), fixed:<price>, or plan.
     #[arg(long, default_value = "logged", value_parser = policy_name)]
     pub against: PolicyName,
-    /// Draws of the bootstrap over episodes.
+    /// Draws of the bootstrap over days.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(20..=100_000))]
     pub draws: u32,
-    /// Splits into halves in every draw.
+    /// Splits into halves that the estimate is averaged over; draws of the bootstrap have one.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub splits: u32,
     /// Seed of splits and draws.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Answer even if the log has few of the offers.
+    /// Plan also with offers that the log does not support for a kind of customer, and answer even if it has few of them.
     #[arg(long)]
-    pub unsupported: bool,
+    pub extrapolate: bool,
     /// Worker threads. Default: one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

@@ -53,7 +53,7 @@ pub struct StepContexts<'a> {
     pub singles: Range<usize>,
 }
 
-impl StepContexts<'_> {
+impl<'a> StepContexts<'a> {
     /// Number of contexts.
     pub fn len(&self) -> usize {
         self.shared.entries.len() + self.singles.len()
@@ -65,8 +65,9 @@ impl StepContexts<'_> {
     }
 
     /// (entry, weight) of all of them.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, f64)> {
-        let shared = self.shared.entries.iter().zip(&self.shared.weights);
+    pub fn iter(&self) -> impl Iterator<Item = (usize, f64)> + use<'a> {
+        let shared = self.shared;
+        let shared = shared.entries.iter().zip(&shared.weights);
         let shared = shared.map(|(&entry, &weight)| (entry as usize, weight));
         shared.chain(self.singles.clone().map(|entry| (entry, 1.0)))
     }

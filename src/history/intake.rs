@@ -41,14 +41,24 @@ impl Intake for TaskFile {
         column.collect()
     }
 
-    fn step(&self, time: &str) -> Result<usize, Invalid> {
+    fn step(&self, time: &str) -> Result<(usize, Option<String>), Invalid> {
         let wrong = |accepted: &str| Invalid::new("time", format!("`{time}`"), accepted);
         let no_times = || wrong("a step: the task was imported without times");
         let hours = self.clock.as_ref().ok_or_else(no_times)?;
-        let second = Moment::second_of(time.trim());
-        let second = second.ok_or_else(|| wrong("a time such as 2026-11-16 09:30"))?;
-        let step = hours.step(second, self.task.horizon);
-        step.ok_or_else(|| wrong(&format!("a time from {hours}")))
+        let moment = Moment::of_day(time.trim());
+        let moment = moment.ok_or_else(|| wrong("a time such as 2026-11-16 09:30"))?;
+        let zone = self.columns.zone.as_ref();
+        let local = zone.map_or(Some(moment), |zone| moment.local(zone));
+        let local = local
+            .ok_or_else(|| wrong("a time with its date, on which the zone's offset depends"))?;
+        let step = hours.step(local.second, self.task.horizon);
+        let step = step.ok_or_else(|| wrong(&format!("a time from {hours}")))?;
+        let note = match (zone, moment.offset) {
+            (Some(_), None) => Some("the time has no zone and is taken as local"),
+            (None, Some(_)) => Some("the zone of the time is not looked at: the task has none"),
+            _ => None,
+        };
+        Ok((step, note.map(String::from)))
     }
 }
 

@@ -29,9 +29,22 @@ pub struct EmpiricalLaw {
 impl EmpiricalLaw {
     /// The laws of `horizon` steps.
     pub fn new(log: &LabeledLog, horizon: usize, pooled_below: u64) -> Self {
+        Self::of_days(log, horizon, pooled_below, |_| true)
+    }
+
+    /// The laws of `horizon` steps on some of the days.
+    pub fn of_days(
+        log: &LabeledLog,
+        horizon: usize,
+        pooled_below: u64,
+        has: impl Fn(usize) -> bool,
+    ) -> Self {
         let mut by_step: Vec<Vec<u32>> = vec![Vec::new(); horizon];
-        for (i, arrival) in log.arrivals().iter().enumerate() {
-            by_step[arrival.step as usize].push(i as u32);
+        let days = log.episodes().iter().enumerate();
+        for (_, episode) in days.filter(|(day, _)| has(*day)) {
+            for i in episode.arrivals.clone() {
+                by_step[log.arrivals()[i].step as usize].push(i as u32);
+            }
         }
         let arrivals: Vec<u64> = by_step.iter().map(|list| list.len() as u64).collect();
         let pooled: Vec<bool> = arrivals.iter().map(|n| *n < pooled_below.max(1)).collect();
@@ -42,7 +55,9 @@ impl EmpiricalLaw {
             pooled,
         };
         if law.pooled.contains(&true) {
-            law.groups.push((0..log.arrivals().len() as u32).collect());
+            let mut all: Vec<u32> = by_step.iter().flatten().copied().collect();
+            all.sort_unstable();
+            law.groups.push(all);
         }
         for (step, own) in by_step.into_iter().enumerate() {
             if law.pooled[step] {

@@ -22,7 +22,7 @@ pub struct MimicOptDp {
     /// Observations at the last fit, and the episode it was made for; 0 without a fit.
     pub(super) fitted: usize,
     pub(super) fitted_for: usize,
-    pub(super) u_hat: ValueTable,
+    pub(super) u_hat: Arc<ValueTable>,
     /// The largest budget of the next plan.
     pub(super) ceiling: u32,
     decider: Decider,
@@ -39,7 +39,7 @@ impl MimicOptDp {
         Self {
             s_t: ContextSample::new(&task, oracle.facts().by_step),
             d_t: LabeledData::new(task.dimension()),
-            u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            u_hat: Arc::new(ValueTable::zeros(task.horizon(), task.budget_max())),
             ceiling: task.budget_max(),
             decider: Decider::new(task.actions()),
             episode: 1,
@@ -111,6 +111,11 @@ impl MimicOptDp {
     /// u_hat of the current plan.
     pub fn u_hat(&self) -> &ValueTable {
         &self.u_hat
+    }
+
+    /// The same, to keep beyond the next plan.
+    pub fn shared_u_hat(&self) -> Arc<ValueTable> {
+        Arc::clone(&self.u_hat)
     }
 
     /// d_t.
@@ -228,7 +233,7 @@ impl Policy for MimicOptDp {
     }
 
     fn install(&mut self, u_hat: ValueTable) {
-        self.u_hat = u_hat;
+        self.u_hat = Arc::new(u_hat);
     }
 
     fn save(&self) -> Option<SavedPolicy> {

@@ -1,6 +1,8 @@
 //! Saved policies, between two episodes: data, contexts, oracle state, random streams and the current plan. Restoring is
 //! exact to the bit.
 
+use std::sync::Arc;
+
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -177,6 +179,7 @@ impl MimicOptDp {
         let table = fits.then(|| ValueTable::from_values(task.horizon(), saved.width, saved.u_hat));
         self.u_hat = table
             .flatten()
+            .map(Arc::new)
             .ok_or_else(|| wrong("a table of another size, or with non-finite values"))?;
         self.ceiling = saved.ceiling;
         saved.rows.iter().for_each(|row| self.add_contexts(row));

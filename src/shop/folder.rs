@@ -43,6 +43,11 @@ pub struct TaskFolder {
 }
 
 impl TaskFolder {
+    /// Whether a path is a folder with a task.
+    pub fn is_one(path: &Path) -> bool {
+        path.join(TASK_FILE).is_file()
+    }
+
     /// Opens a folder that an import has made.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let place = path.join(TASK_FILE);
@@ -133,7 +138,10 @@ impl TaskFolder {
     pub fn fit(&self, settings: FitSettings) -> Result<Fitted, InputError> {
         let (data, lines) = self.data(u64::MAX)?;
         let fitted = fit::fit(&self.file, Arc::clone(&self.task), data, settings);
-        let mut fitted = fitted.map_err(|invalid| self.wrong_log(&invalid))?;
+        let mut fitted = fitted.map_err(|invalid| match invalid.field.as_str() {
+            "day" => InputError::in_file(&self.place(TASK_FILE), invalid.to_string()),
+            _ => self.wrong_log(&invalid),
+        })?;
         fitted.file.journal_lines = lines;
         Ok(fitted)
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use super::OwnLaw;
-use super::law::{Law, pick, running_sum};
-use super::law_spec::{ContextsSpec, DayTypeSpec, LawSpec, no_arrival_by_step, probabilities};
+use super::law::{Law, no_arrival_by_step, pick, running_sum};
+use super::law_spec::{ContextsSpec, DayTypeSpec, LawSpec, probabilities};
 use crate::error::Invalid;
 use crate::task::{ContextRows, EpisodeContexts, Own, Support, finite_numbers};
 

@@ -1,4 +1,5 @@
 //! Logs drawn from known worlds, as task folders.
+#![allow(dead_code, reason = "each test file uses a part")]
 
 use std::fs;
 use std::path::Path;

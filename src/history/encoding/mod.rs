@@ -135,16 +135,34 @@ impl Encoding {
         Ok((features, notes))
     }
 
+    /// The places of each column's features.
+    pub fn ranges(&self) -> Vec<std::ops::Range<usize>> {
+        let mut start = usize::from(self.constant);
+        let columns = self.columns.iter();
+        columns
+            .map(|column| {
+                let own = start..start + column.width();
+                start = own.end;
+                own
+            })
+            .collect()
+    }
+
+    /// The raw value of one column.
+    pub fn value(&self, name: &str, features: &[f64]) -> Option<Raw<'_>> {
+        let place = self
+            .columns
+            .iter()
+            .position(|column| column.name() == name)?;
+        let range = self.ranges().swap_remove(place);
+        Some(self.columns[place].decode(&features[range]))
+    }
+
     /// The raw values of features, in the order of [`Encoding::columns`]; numbers to twelve digits.
     pub fn decode(&self, features: &[f64]) -> Vec<Raw<'_>> {
-        let mut start = usize::from(self.constant);
-        let mut values = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let end = start + column.width();
-            values.push(column.decode(&features[start..end]));
-            start = end;
-        }
-        values
+        let columns = self.columns.iter().zip(self.ranges());
+        let values = columns.map(|(column, range)| column.decode(&features[range]));
+        values.collect()
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod bootstrap;
 mod doubly_robust;
+mod judge;
 mod propensity;
-mod worlds;
 
 use std::sync::Arc;
 
@@ -12,17 +12,21 @@ use serde::Serialize;
 use super::fit::Fitted;
 use super::task_file::TaskFile;
 use crate::error::Invalid;
+use crate::statistics::MeanAndError;
 
-pub use bootstrap::{Compared, Pair, Resampling, estimate, percentile_interval};
-pub use doubly_robust::{ActionCheck, LEAST_SAMPLE, check};
+use bootstrap::{Compared, estimate};
+use doubly_robust::{LEAST_SAMPLE, check};
+
+pub use bootstrap::Resampling;
+pub use judge::{DayPlan, Judge, Play};
 pub use propensity::multinomial;
-pub use worlds::{LogWorld, Play, Worlds};
 
 /// Actions with at least this share of the plan's offers must be supported by the data.
 const MIN_PLAN_SHARE: f64 = 0.05;
 
-/// A world that loses at least this share of the log's arrivals earns too little to be compared with the log itself.
-const CROWDED_OUT: f64 = 0.01;
+/// Days differ if replay and independent steps differ by a larger share. Where days are alike it is at most 0.7% with 60
+/// days, and 0.2% with 600.
+const DAYS_DIFFER: f64 = 0.01;
 
 /// A policy, by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,6 +83,17 @@ pub struct ActionSupport {
     pub objection: Option<String>,
 }
 
+/// What both policies earn on a day.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DayReward {
+    /// The day.
+    pub day: String,
+    /// The policy's.
+    pub policy: f64,
+    /// The other's.
+    pub against: f64,
+}
+
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
@@ -98,14 +113,19 @@ pub struct Evaluation {
     pub against: Reward,
     /// Policy minus the other, paired.
     pub difference: Reward,
-    /// Mean reward of the log's own episodes.
+    /// What the policy would earn if the steps of a day were independent of each other.
+    pub independent: f64,
+    /// Mean reward of the log's own episodes, each held to its budget.
     pub logged: f64,
     /// Its standard error.
     pub logged_error: f64,
-    /// Expected reward of the plan in the world it was made from; too high on average.
+    /// What the plan of the whole log promises; too high on average.
     pub own_expectation: f64,
     /// By action.
     pub actions: Vec<ActionSupport>,
+    /// Day by day; for the page.
+    #[serde(skip)]
+    pub days: Vec<DayReward>,
     /// Whether the data support the result.
     pub supported: bool,
     /// Warnings about the result.
@@ -122,7 +142,7 @@ pub struct Question {
     /// Splits and draws.
     pub resampling: Resampling,
     /// Whether to answer even if the data do not support it.
-    pub unsupported: bool,
+    pub extrapolate: bool,
 }
 
 /// Compares two policies. Calls `done` after every draw. The result is the same to the bit on any number of threads.
@@ -144,35 +164,48 @@ pub fn evaluate(
         ));
     }
     let values = task.application().action_values();
-    let compared = (
+    let compared = [
         compared(question.policy, values, "policy")?,
         compared(question.against, values, "against")?,
-    );
-    let worlds = Worlds::new(fitted, Arc::clone(&task));
-    let whole = worlds.world(&vec![1.0; episodes]);
-    let table = worlds.plan(&whole);
-    let shares = worlds.offer_shares(&whole, &table);
-    let actions = support(fitted, values, &worlds.actions, &shares);
-    let (mut supported, mut warnings) = verdict(&actions, question)?;
-    let lost = fitted.file.crowded_out();
-    if lost >= CROWDED_OUT {
-        let share = format!("{:.0}% of the log's arrivals", 100.0 * lost);
-        let asked = [question.policy, question.against];
-        if asked.contains(&PolicyName::Logged) && !question.unsupported {
-            let found =
-                format!("logged, but plans expect one arrival per step and would miss {share}");
-            let accepted = "fixed:<value>, or more steps per episode";
-            return Err(Invalid::new("against", found, accepted));
+    ];
+    let judge = Judge::new(fitted, Arc::clone(&task));
+    let whole = judge.plan(&vec![1.0; episodes], fitted.fit.model.clone());
+    let shares = judge.offer_shares(&whole);
+    let actions = support(fitted, values, &judge.laws.actions, &shares);
+    let (supported, more) = verdict(&actions, question)?;
+    let mut warnings = fitted.file.warnings.clone();
+    warnings.extend(more);
+    let estimate = estimate(&judge, compared, question.resampling, done);
+    let named = |policy: String, of: fn(&[f64; 2]) -> f64| {
+        let (reward, lower, upper) = estimate.interval(of);
+        Reward {
+            policy,
+            reward,
+            lower,
+            upper,
         }
-        supported = false;
+    };
+    let policy = named(question.policy.to_string(), |pair| pair[0]);
+    let gap = (estimate.independent - policy.reward) / policy.reward.abs().max(f64::MIN_POSITIVE);
+    // Where several arrive in a step, plans do not know of all of them: the fit has said so.
+    if gap.abs() > DAYS_DIFFER && fitted.file.crowded_out() < DAYS_DIFFER {
         warnings.push(format!(
-            "{share} are not the first in their step, but plans expect one per step: rewards are too low; use more steps per episode"
+            "days differ: a model of independent steps would promise {:.4} for {}, {:+.1}%; the figures here come from whole days, one by one",
+            estimate.independent,
+            policy.policy,
+            100.0 * gap
         ));
     }
-    let (point, draws) = estimate(&worlds, compared, question.resampling, done);
-    if let Some(kept) = worlds.thinned() {
+    if fitted.file.days.half_life().is_some() {
         warnings.push(format!(
-            "the evaluation uses only {kept} of the log's contexts, evenly spaced"
+            "forward in time: the plan is made from the first {} days and judged on the last {}",
+            episodes - estimate.days.len(),
+            estimate.days.len()
+        ));
+    }
+    if let Some(kept) = judge.laws.thinned() {
+        warnings.push(format!(
+            "plans use only {kept} of the log's contexts, evenly spaced"
         ));
     }
     if episodes < 30 {
@@ -180,41 +213,39 @@ pub fn evaluate(
             "{episodes} episodes are few for a bootstrap: intervals may be too narrow"
         ));
     }
-    let interval = |of: fn(&Pair) -> f64| percentile_interval(draws.iter().map(of));
-    let named = |policy: String, reward: f64, (lower, upper): (f64, f64)| Reward {
-        policy,
-        reward,
-        lower,
-        upper,
-    };
-    let (logged, logged_error) = mean_and_error(worlds.earned());
+    let earned: Vec<f64> = estimate
+        .days
+        .iter()
+        .map(|day| judge.days.earned[*day])
+        .collect();
+    let MeanAndError {
+        mean: logged,
+        standard_error: logged_error,
+    } = MeanAndError::of(&earned);
+    let days = estimate.days.iter().zip(&estimate.by_day);
     Ok(Evaluation {
         episodes: episodes as u64,
         arrivals: fitted.log.arrivals().len() as u64,
         splits: question.resampling.splits as u64,
         draws: question.resampling.draws as u64,
         seed: question.resampling.seed,
-        policy: named(
-            question.policy.to_string(),
-            point.policy,
-            interval(|p| p.policy),
-        ),
-        against: named(
-            question.against.to_string(),
-            point.against,
-            interval(|p| p.against),
-        ),
-        difference: named(
-            "difference".into(),
-            point.difference(),
-            interval(Pair::difference),
-        ),
+        against: named(question.against.to_string(), |pair| pair[1]),
+        difference: named("difference".into(), |pair| pair[0] - pair[1]),
+        independent: estimate.independent,
         logged,
         logged_error,
-        own_expectation: worlds.reward(&whole, Play::Plan(&whole.model, &table)),
+        own_expectation: judge.promised(&whole),
         actions,
+        days: days
+            .map(|(day, rewards)| DayReward {
+                day: fitted.log.episodes()[*day].label.clone(),
+                policy: rewards[0],
+                against: rewards[1],
+            })
+            .collect(),
         supported,
         warnings,
+        policy,
     })
 }
 
@@ -285,7 +316,7 @@ fn verdict(actions: &[ActionSupport], question: &Question) -> Result<(bool, Vec<
             PolicyName::Fixed(_) => own().filter(thin).count() as f64,
             PolicyName::Logged => 0.0,
         };
-        if lost >= 0.5 && !question.unsupported {
+        if lost >= 0.5 && !question.extrapolate {
             let accepted =
                 "a policy whose offers the log contains often enough, for all kinds of customers";
             let found = format!(
@@ -295,11 +326,4 @@ fn verdict(actions: &[ActionSupport], question: &Question) -> Result<(bool, Vec<
         }
     }
     Ok((warnings.is_empty(), warnings))
-}
-
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
 }

@@ -1,12 +1,13 @@
 //! Checks of a fit: reliability, shares by action, thin actions, monotonicity, and whether offers depend on the features.
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::DVector;
 
 use super::compare::{Comparison, Folds};
 use super::data::OfferData;
 use super::file::{ActionFit, Monotonicity, ReliabilityBin};
 use super::intervals::wilson;
 use super::model::Model;
+use super::support::OfferRegression;
 use crate::history::log::LabeledLog;
 
 /// Groups of the reliability table.
@@ -131,37 +132,8 @@ pub fn offers_explained(data: &OfferData, folds: &Folds) -> f64 {
         row.extend_from_slice(&data.theta(i)[first..]);
         row
     };
-    let value = |i: usize| data.scaled[data.actions[i] as usize - 1];
-    let fold_of = |i: usize| folds.of(data.episodes[i] as usize);
-    // Sums by fold: all but one of them make a fit.
-    let mut grams = vec![DMatrix::zeros(width, width); folds.count];
-    let mut sums = vec![DVector::zeros(width); folds.count];
-    for i in 0..data.len() {
-        let x = DVector::from_vec(row(i));
-        grams[fold_of(i)].ger(1.0, &x, &x, 1.0);
-        sums[fold_of(i)].axpy(value(i), &x, 1.0);
-    }
-    let gram: DMatrix<f64> = grams.iter().sum();
-    let sum: DVector<f64> = sums.iter().sum();
-    let fits: Vec<Option<(DVector<f64>, f64)>> = (0..folds.count)
-        .map(|fold| {
-            let rest = &gram - &grams[fold] + DMatrix::identity(width, width);
-            let total = &sum - &sums[fold];
-            let mean = total[0] / (rest[(0, 0)] - 1.0).max(1.0);
-            Some((Cholesky::new(rest)?.solve(&total), mean))
-        })
-        .collect();
-    let (mut error, mut spread) = (0.0, 0.0);
-    for i in 0..data.len() {
-        if let Some((beta, mean)) = &fits[fold_of(i)] {
-            error += (value(i) - DVector::from_vec(row(i)).dot(beta)).powi(2);
-            spread += (value(i) - mean).powi(2);
-        }
-    }
-    match spread > 0.0 {
-        true => (1.0 - error / spread).clamp(0.0, 1.0),
-        false => 0.0,
-    }
+    let all: Vec<usize> = (0..data.len()).collect();
+    OfferRegression::fit(data, folds, &all, width, |i| DVector::from_vec(row(i))).explained
 }
 
 #[cfg(test)]

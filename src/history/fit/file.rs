@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::design::ModelKind;
+use crate::history::days::DaysFile;
 
 /// The content of a model file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,12 @@ pub struct ModelFile {
     pub cut_short: u64,
     /// A norm bound for the learner's oracle: at least twice the norm fitted here, on columns divided by their sizes.
     pub norm_bound: f64,
+    /// Share of the pairs of a customer and a planned action that the log does not support; plans leave them out.
+    #[serde(default)]
+    pub unsupported: f64,
+    /// Days that differ.
+    #[serde(default)]
+    pub days: DaysFile,
     /// Warnings.
     pub warnings: Vec<String>,
 }

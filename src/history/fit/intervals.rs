@@ -52,13 +52,19 @@ pub enum Uncertainty {
 }
 
 impl Uncertainty {
-    /// Of a model fitted to all offers.
-    pub fn new(fitter: &Fitter, data: &OfferData, fit: &ModelFit, lambda: f64) -> Self {
+    /// Of a model fitted to all offers with these weights.
+    pub fn new(
+        fitter: &Fitter,
+        data: &OfferData,
+        fit: &ModelFit,
+        lambda: f64,
+        weights: Option<&[f64]>,
+    ) -> Self {
         match fitter.kind() {
-            ModelKind::Rates => Self::Rates(data.counts(None)),
+            ModelKind::Rates => Self::Rates(data.counts(weights)),
             ModelKind::Kernel => {
                 let rate = data.labels.iter().sum::<f64>() / data.len().max(1) as f64;
-                match (&fit.model, fitter.kernel_fit(lambda, None)) {
+                match (&fit.model, fitter.kernel_fit(lambda, weights)) {
                     (Model::Kernel(mean), Some((_, kernel_fit))) => Self::Kernel {
                         mean: mean.clone(),
                         factor: kernel_fit.factor,
@@ -69,7 +75,7 @@ impl Uncertainty {
             }
             _ => Self::Logistic {
                 columns: *fitter.columns(),
-                precision: fitter.precision(lambda, &fit.coefficients),
+                precision: fitter.precision(lambda, &fit.coefficients, weights),
                 coefficients: fit.coefficients.clone(),
                 scaled: data.scaled.clone(),
             },

@@ -8,10 +8,14 @@ mod file;
 mod intervals;
 mod kernel;
 mod model;
+mod support;
+mod terms;
 mod warnings;
 
 use std::sync::Arc;
 
+use super::days::{self, DaysFile, Drift, Moods, ageing};
+use super::encoding::Encoding;
 use super::law::{EmpiricalLaw, Exposure, POOLED_BELOW};
 use super::log::LabeledLog;
 use super::task_file::TaskFile;
@@ -21,6 +25,7 @@ use crate::task::Task;
 use checks::THIN_OFFERS;
 use compare::Comparison;
 use file::{ActionFit, FittedModel, LogCounts, StepArrivals, Term};
+use terms::{norm_bound, terms};
 
 pub(crate) use compare::Folds;
 #[doc(hidden)]
@@ -32,14 +37,23 @@ pub use intervals::Uncertainty;
 #[doc(hidden)]
 pub use model::{EXACT, Fitter};
 pub use model::{Model, ModelFit, SomeActions};
+pub use support::Support;
+pub(crate) use terms::phi_weights;
+
+/// The most arrivals for which the support of offers is counted.
+const CHECKED: usize = 20_000;
 
 /// Settings of a fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FitSettings {
     /// Whether plans may use rarely offered actions.
     pub keep_thin: bool,
     /// A step with fewer arrivals takes the contexts of all steps.
     pub pooled_below: u64,
+    /// Columns that describe the whole day, besides those found.
+    pub day: Vec<String>,
+    /// Columns that do not, though they look like it.
+    pub no_day: Vec<String>,
 }
 
 impl Default for FitSettings {
@@ -47,6 +61,8 @@ impl Default for FitSettings {
         Self {
             keep_thin: false,
             pooled_below: POOLED_BELOW,
+            day: Vec::new(),
+            no_day: Vec::new(),
         }
     }
 }
@@ -64,8 +80,14 @@ pub struct Fitted {
     pub fit: ModelFit,
     /// Its uncertainty.
     pub uncertainty: Uncertainty,
-    /// Contexts by step.
-    pub law: EmpiricalLaw,
+    /// Contexts by step, for each group of days.
+    pub laws: Vec<EmpiricalLaw>,
+    /// The group of each day.
+    pub group_of_day: Vec<usize>,
+    /// Which offers the log supports for which customers; `None` if all count for everybody.
+    pub support: Option<Support>,
+    /// Whether plans use offers without support, too.
+    pub extrapolate: bool,
     /// How long each episode was observed.
     pub exposure: Exposure,
     /// The content of the model file.
@@ -86,11 +108,12 @@ pub fn fit(
     let noun = task_file.application.noun();
     let comparison = Comparison::run(&data, &folds, noun);
     let choice = &comparison.choice().fit;
-    let (fit, uncertainty, terms) = fit_all(task_file, &data, values, choice.kind, choice.lambda);
+    let how = (choice.kind, choice.lambda);
+    let (fit, uncertainty, terms) = fit_all(task_file, &data, values, how, None);
     let law = EmpiricalLaw::new(&log, task.horizon(), settings.pooled_below);
     let exposure = Exposure::of(&log, &task);
     let actions = checks::actions(&data, &comparison, values, log.arrivals().len());
-    let planned = planned(&actions, task_file, settings)?;
+    let planned = planned(&actions, task_file, settings.keep_thin)?;
     let rises = task_file.application.acceptance_rises();
     let mut file = ModelFile {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -120,19 +143,44 @@ pub fn fit(
         pooled_below: settings.pooled_below,
         cut_short: exposure.cut_short as u64,
         norm_bound: norm_bound(&data, &task, task_file),
+        days: DaysFile::default(),
+        unsupported: 0.0,
         warnings: Vec::new(),
     };
-    file.warnings = warnings::of(&file, settings.keep_thin);
-    Ok(Fitted {
+    let encoding = &task_file.encoding;
+    file.days.columns = days::day_columns(encoding, &log, &settings.day, &settings.no_day)?;
+    let mut fitted = Fitted {
+        group_of_day: vec![0; log.episodes().len()],
         task,
         log,
         data,
         fit,
         uncertainty,
-        law,
+        laws: vec![law],
+        support: None,
+        extrapolate: false,
         exposure,
         file,
-    })
+    };
+    fitted.support = Support::new(&fitted.data, &folds);
+    fitted.file.unsupported = fitted.unsupported();
+    if fitted.file.unsupported == 0.0 {
+        fitted.support = None;
+    }
+    fitted.file.days.drift = Drift::test(&fitted);
+    if let Some(half_life) = fitted.file.days.half_life() {
+        fitted.forget(task_file, settings.keep_thin, half_life)?;
+    }
+    let offers = task_file.application.only(&fitted.planned());
+    let planned = Arc::new(task_file.check_with(&offers)?);
+    fitted.file.days.tree = days::grow(&fitted, &planned, encoding, &fitted.file.days.columns);
+    fitted.group_days(encoding);
+    let held_out = comparison.choice().held_out.iter().copied();
+    let held_out: Vec<(usize, f64)> = comparison.offers.iter().copied().zip(held_out).collect();
+    fitted.file.days.moods = Moods::test(&fitted, &planned, &held_out);
+    fitted.file.warnings = warnings::of(&fitted.file, settings.keep_thin);
+    fitted.group_days(encoding);
+    Ok(fitted)
 }
 
 impl Fitted {
@@ -163,7 +211,9 @@ impl Fitted {
         if !(lambda.is_finite() && lambda >= 0.0) {
             return Err(another());
         }
-        let (fit, uncertainty, terms) = fit_all(task_file, &data, &values, kind, lambda);
+        let half_life = file.days.half_life();
+        let how = (kind, lambda);
+        let (fit, uncertainty, terms) = fit_all(task_file, &data, &values, how, half_life);
         let far = |(a, b): (&Term, &Term)| {
             (a.coefficient - b.coefficient).abs() > 1e-6 * (1.0 + b.coefficient.abs())
         };
@@ -172,8 +222,14 @@ impl Fitted {
         if differs {
             return Err(another());
         }
-        Ok(Self {
-            law: EmpiricalLaw::new(&log, task.horizon(), file.pooled_below),
+        let mut fitted = Self {
+            laws: Vec::new(),
+            group_of_day: Vec::new(),
+            extrapolate: false,
+            support: match file.unsupported > 0.0 {
+                true => Support::new(&data, &Folds::new(log.episodes().len())),
+                false => None,
+            },
             exposure: Exposure::of(&log, &task),
             task,
             log,
@@ -181,7 +237,70 @@ impl Fitted {
             fit,
             uncertainty,
             file,
-        })
+        };
+        fitted.group_days(&task_file.encoding);
+        Ok(fitted)
+    }
+
+    /// Fits again with weights that halve with every half-life. An action is thin where its weights count for few offers,
+    /// by Kish's (sum of w)^2 / sum of w^2.
+    fn forget(
+        &mut self,
+        task_file: &TaskFile,
+        keep_thin: bool,
+        half_life: f64,
+    ) -> Result<(), Invalid> {
+        let values = self.task.application().action_values();
+        let how = (self.file.model.kind, self.file.model.lambda);
+        let data = &self.data;
+        (self.fit, self.uncertainty, self.file.model.terms) =
+            fit_all(task_file, data, values, how, Some(half_life));
+        let ages = ageing(data.episode_count, data.episode_count, Some(half_life));
+        let sums = data.counts(Some(&data.weights(|day| ages[day])));
+        let squares = data.counts(Some(&data.weights(|day| ages[day] * ages[day])));
+        let counts = sums.iter().zip(squares);
+        for (action, ((sum, _), (square, _))) in self.file.actions.iter_mut().zip(counts) {
+            let few = square <= 0.0 || sum * sum / square < THIN_OFFERS as f64;
+            action.thin |= few;
+        }
+        self.file.planned = planned(&self.file.actions, task_file, keep_thin)?;
+        Ok(())
+    }
+
+    /// Brings the days and their laws into the groups of the model file.
+    fn group_days(&mut self, encoding: &Encoding) {
+        let Self { log, file, .. } = self;
+        let (tree, horizon) = (&file.days.tree, self.task.horizon());
+        self.group_of_day = tree.of_log(encoding, log);
+        let groups = tree.groups().len();
+        self.laws = days::laws(log, horizon, file.pooled_below, &self.group_of_day, groups);
+    }
+
+    /// The support that plans keep to.
+    pub fn limits(&self) -> Option<&Support> {
+        self.support.as_ref().filter(|_| !self.extrapolate)
+    }
+
+    /// Whether the log supports each planned action for a customer.
+    pub fn supported(&self, theta: &[f64]) -> Vec<bool> {
+        let of_all = self.support.as_ref().map(|support| support.of(theta));
+        let planned = self.planned().into_iter();
+        planned
+            .map(|a| of_all.as_ref().is_none_or(|all| all[a - 1]))
+            .collect()
+    }
+
+    /// The share of the pairs of an arrival and a planned action that are not supported.
+    fn unsupported(&self) -> f64 {
+        if self.support.is_none() {
+            return 0.0;
+        }
+        let arrivals = self.log.arrivals().len();
+        let some = (0..arrivals).step_by(arrivals.div_ceil(CHECKED).max(1));
+        let pairs: Vec<bool> = some
+            .flat_map(|i| self.supported(self.log.theta(i)))
+            .collect();
+        pairs.iter().filter(|own| !**own).count() as f64 / pairs.len().max(1) as f64
     }
 
     /// The actions that plans use, numbered from 1.
@@ -192,29 +311,30 @@ impl Fitted {
     }
 }
 
+/// The fit of a kind with a penalty, with weights that fall with age where there is a half-life.
 fn fit_all(
     task_file: &TaskFile,
     data: &OfferData,
     values: &[f64],
-    kind: ModelKind,
-    lambda: f64,
+    (kind, lambda): (ModelKind, f64),
+    half_life: Option<f64>,
 ) -> (ModelFit, Uncertainty, Vec<Term>) {
     let fitter = Fitter::new(kind, data);
-    let fit = fitter.fit(lambda, None, None, EXACT);
-    let uncertainty = Uncertainty::new(&fitter, data, &fit, lambda);
+    let days = data.episode_count;
+    let weights = half_life.map(|_| {
+        let ages = ageing(days, days, half_life);
+        data.weights(|day| ages[day])
+    });
+    let weights = weights.as_deref();
+    let fit = fitter.fit(lambda, weights, None, EXACT);
+    let uncertainty = Uncertainty::new(&fitter, data, &fit, lambda, weights);
     let terms = terms(&fitter, data, &fit, &uncertainty, task_file, values);
     (fit, uncertainty, terms)
 }
 
 /// Values of the actions that plans use.
-fn planned(
-    actions: &[ActionFit],
-    task: &TaskFile,
-    settings: FitSettings,
-) -> Result<Vec<f64>, Invalid> {
-    let used = actions
-        .iter()
-        .filter(|action| settings.keep_thin || !action.thin);
+fn planned(actions: &[ActionFit], task: &TaskFile, keep_thin: bool) -> Result<Vec<f64>, Invalid> {
+    let used = actions.iter().filter(|action| keep_thin || !action.thin);
     let planned: Vec<f64> = used.map(|action| action.value).collect();
     if planned.is_empty() {
         let noun = task.application.noun();
@@ -269,83 +389,4 @@ fn check_log(log: &LabeledLog, data: &OfferData, task: &TaskFile) -> Result<(), 
         );
     }
     Ok(())
-}
-
-fn terms(
-    fitter: &Fitter,
-    data: &OfferData,
-    fit: &ModelFit,
-    uncertainty: &Uncertainty,
-    task: &TaskFile,
-    values: &[f64],
-) -> Vec<Term> {
-    let noun = task.application.noun();
-    let (names, errors): (Vec<String>, Vec<Option<f64>>) = match fitter.kind() {
-        ModelKind::Kernel => return Vec::new(),
-        ModelKind::Rates => {
-            let error =
-                |((n, _), p): (&(f64, f64), &f64)| (*n > 0.0).then(|| (p * (1.0 - p) / n).sqrt());
-            let errors = data
-                .counts(None)
-                .iter()
-                .zip(&fit.coefficients)
-                .map(error)
-                .collect();
-            (
-                values.iter().map(|v| format!("{noun}={v}")).collect(),
-                errors,
-            )
-        }
-        _ => {
-            let names = fitter.columns().names(&task.encoding.names(), noun, values);
-            let errors = uncertainty.standard_errors();
-            let errors = errors.map(|list| list.into_iter().map(Some).collect());
-            let none = vec![None; names.len()];
-            (names, errors.unwrap_or(none))
-        }
-    };
-    let term = |((name, coefficient), standard_error)| Term {
-        name,
-        coefficient,
-        standard_error,
-    };
-    let coefficients = fit.coefficients.iter().copied();
-    names
-        .into_iter()
-        .zip(coefficients)
-        .zip(errors)
-        .map(term)
-        .collect()
-}
-
-/// At least twice the norm of the plain logistic fit, on columns of phi = (theta, action value) divided by their largest
-/// sizes, and never below 1.
-fn norm_bound(data: &OfferData, task: &Task, file: &TaskFile) -> f64 {
-    let fitter = Fitter::new(ModelKind::Logistic, data);
-    let beta = fitter.fit(1.0, None, None, EXACT).coefficients;
-    let weights = phi_weights(&beta, file);
-    let sizes = task.phi_sizes();
-    let square: f64 = weights
-        .iter()
-        .zip(&sizes)
-        .map(|(w, size)| (w * size).powi(2))
-        .sum();
-    // One decimal is enough for a bound.
-    let twice = 2.0 * square.sqrt();
-    (twice * 10.0).ceil().max(10.0) / 10.0
-}
-
-/// The weights on phi = (theta, action value) of a plain logistic fit. Without a constant feature the intercept is left
-/// out.
-pub(crate) fn phi_weights(beta: &[f64], file: &TaskFile) -> Vec<f64> {
-    let encoding = &file.encoding;
-    let features = encoding.dimension() - usize::from(encoding.constant);
-    let slope = beta[features + 1] / file.action.deviation;
-    let mut weights = Vec::new();
-    if encoding.constant {
-        weights.push(beta[0] - slope * file.action.mean);
-    }
-    weights.extend_from_slice(&beta[1..=features]);
-    weights.push(slope);
-    weights
 }

@@ -235,9 +235,10 @@ impl<'d> Fitter<'d> {
         &self,
         lambda: f64,
         coefficients: &[f64],
+        weights: Option<&[f64]>,
     ) -> Option<Cholesky<f64, Dyn>> {
         let point = DVector::from_column_slice(coefficients);
-        problem(&self.design, &self.ones, lambda).precision(&point)
+        problem(&self.design, weights.unwrap_or(&self.ones), lambda).precision(&point)
     }
 
     /// The model of some coefficients of a logistic kind.

@@ -80,6 +80,13 @@ pub(super) fn of(file: &ModelFile, keep_thin: bool) -> Vec<String> {
             "{crowded} steps have more than one arrival per episode, where plans expect one: cut episodes into more steps"
         ));
     }
+    if file.unsupported > 0.0 {
+        warnings.push(format!(
+            "{noun}s follow the features, and {:.1}% of the pairs of a customer and a {noun} were hardly ever seen: plans leave them out, unless they are to extrapolate",
+            100.0 * file.unsupported
+        ));
+    }
+    warnings.extend(file.days.warnings());
     if file.log.episodes < FOLDS as u64 {
         warnings.push(format!(
             "only {} episodes: held-out figures say little",

@@ -1,7 +1,6 @@
 //! From a fitted log to offers: the Bellman equation with point estimates of acceptance and the log's own contexts, or the
 //! plan of the learner ([`PlanKind::Optimistic`]).
 
-mod law_sample;
 mod rows;
 mod segments;
 mod view;
@@ -12,15 +11,17 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use thiserror::Error;
 
+use super::days::DayTree;
+use super::encoding::Encoding;
 use super::fit::{Fitted, ModelKind, SomeActions};
+use super::log_laws::LogLaws;
 use super::task_file::TaskFile;
-use crate::dp::{Backend, BackendError, BoundSource, Coefficients, Problem, ValueTable};
+use crate::dp::{Backend, BackendError, ValueTable};
 use crate::error::Invalid;
 use crate::oracle::{Arms, Bounds, Known, LogisticMixtureParameters, Oracle, OracleSpec};
-use crate::policy::{self, Decider, InitialArrival, InitialLog, LearnerSpec, MimicOptDp};
+use crate::policy::{self, Decider, InitialArrival, InitialLog, LearnerSpec, MimicOptDp, Terms};
 use crate::task::Task;
 
-pub use law_sample::law_sample;
 pub use rows::{CellOffer, plan_csv};
 pub use segments::{Segment, segments};
 pub use view::{ColumnView, PlanView, SegmentView};
@@ -55,9 +56,26 @@ pub struct OfferPlan {
     pub task: Arc<Task>,
     /// Their numbers in the log, from 1.
     pub actions: Vec<usize>,
-    /// Value to go.
-    pub table: ValueTable,
+    /// Value to go, for each group of days; of the learner, one for all days.
+    pub tables: Vec<ValueTable>,
+    tree: DayTree,
+    encoding: Encoding,
     beliefs: Beliefs,
+}
+
+/// A customer as a plan sees one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Customer {
+    /// Features.
+    pub features: Vec<f64>,
+    /// Probability of acceptance and its interval, by action.
+    pub acceptance: Vec<[f64; 3]>,
+    /// Whether the log supports each action.
+    pub supported: Vec<bool>,
+    /// The actions that a plan may offer.
+    pub terms: Terms,
+    /// The group of the day.
+    pub group: usize,
 }
 
 #[derive(Debug)]
@@ -82,38 +100,39 @@ impl OfferPlan {
             file.task.budget = budget;
         }
         let task = Arc::new(file.check_with(&offers)?);
-        let (table, beliefs) = match kind {
+        let (tables, beliefs) = match kind {
             PlanKind::Estimates => {
+                let laws = LogLaws::new(fitted, Arc::clone(&task), None);
+                let samples = laws.of_days(&vec![1.0; fitted.log.episodes().len()]);
+                let tables = laws.tables(&samples, &fitted.fit.model, backend)?;
                 let truth = SomeActions {
                     model: fitted.fit.model.clone(),
                     actions: actions.clone(),
                 };
                 let known = Known::fitted(Arc::new(truth));
-                let sample = law_sample(&task, fitted);
-                let mut coefficients = Coefficients::default();
-                known.fill(&sample, &mut coefficients);
-                let problem = Problem {
-                    sample: &sample,
-                    coefficients: &coefficients,
-                    budget_max: task.budget_max(),
-                    cap: None,
-                };
-                let table = backend.solve(&[problem])?.remove(0);
-                (table, Beliefs::Estimates(known))
+                (tables, Beliefs::Estimates(known))
             }
             PlanKind::Optimistic => {
                 let mut learner = learner(&task, fitted, &actions)?;
                 policy::advance(&mut [&mut learner], 1, backend)?;
                 let table = learner.u_hat().clone();
-                (table, Beliefs::Learner(Box::new(learner)))
+                (vec![table], Beliefs::Learner(Box::new(learner)))
             }
         };
         Ok(Self {
             task,
             actions,
-            table,
+            tables,
+            tree: fitted.file.days.tree.clone(),
+            encoding: task_file.encoding.clone(),
             beliefs,
         })
+    }
+
+    /// The groups of days in words; a single one has none.
+    pub fn groups(&self) -> Vec<String> {
+        let groups = self.tree.groups().into_iter().map(|(words, _)| words);
+        groups.take(self.tables.len()).collect()
     }
 
     fn oracle(&self) -> &dyn Oracle {
@@ -123,23 +142,35 @@ impl OfferPlan {
         }
     }
 
-    /// The offer to a customer with these features at `step` (0-based) with `budget` units left.
-    pub fn offer(&self, fitted: &Fitted, step: usize, budget: u32, features: &[f64]) -> CellOffer {
-        self.cell(step, budget, features, &self.acceptance(fitted, features))
+    /// A customer with these features.
+    pub fn customer(&self, fitted: &Fitted, features: &[f64]) -> Customer {
+        let supported = fitted.supported(features);
+        let allowed = (1..)
+            .zip(&supported)
+            .filter(|(_, own)| **own)
+            .map(|(a, _)| a);
+        Customer {
+            features: features.to_vec(),
+            acceptance: self.acceptance(fitted, features),
+            terms: Terms {
+                actions: fitted.limits().map(|_| allowed.collect()),
+                ..Terms::default()
+            },
+            supported,
+            group: match self.tables.len() {
+                1 => 0,
+                _ => self.tree.group_of(&self.encoding, features),
+            },
+        }
     }
 
-    /// Likewise, with known acceptance.
-    fn cell(
-        &self,
-        step: usize,
-        budget: u32,
-        features: &[f64],
-        acceptance: &[[f64; 3]],
-    ) -> CellOffer {
+    /// The offer to a customer at `step` (0-based) with `budget` units left.
+    pub fn offer(&self, step: usize, budget: u32, customer: &Customer) -> CellOffer {
         let task = &self.task;
-        let context = task.context(step, features);
-        let next = self.table.row(step + 1);
-        let action = self.best(step, budget, features);
+        let context = task.context(step, &customer.features);
+        let table = &self.tables[customer.group];
+        let next = table.row(step + 1);
+        let action = self.best(step, budget, customer);
         let cost = match action {
             0 => (1..=task.actions())
                 .map(|a| task.cost(&context, a))
@@ -150,7 +181,7 @@ impl OfferPlan {
         };
         let [probability, lower, upper] = match action {
             0 => [0.0; 3],
-            a => acceptance[a - 1],
+            a => customer.acceptance[a - 1],
         };
         CellOffer {
             action: (action > 0).then(|| task.application().action_value(action)),
@@ -158,7 +189,7 @@ impl OfferPlan {
             lower,
             upper,
             opportunity_cost: next[budget as usize] - next[(budget - cost) as usize],
-            value: self.table.row(step)[budget as usize],
+            value: table.row(step)[budget as usize],
         }
     }
 
@@ -189,11 +220,12 @@ impl OfferPlan {
     }
 
     /// The number of the planned action at `step` (0-based); 0 is none.
-    pub fn best(&self, step: usize, budget: u32, features: &[f64]) -> usize {
+    pub fn best(&self, step: usize, budget: u32, customer: &Customer) -> usize {
         let task = &self.task;
-        let context = task.context(step, features);
+        let context = task.context(step, &customer.features);
         let mut decider = Decider::new(task.actions());
-        decider.choose(task, self.oracle(), &self.table, &context, budget)
+        let next = self.tables[customer.group].row(step + 1);
+        decider.choose_on(task, self.oracle(), next, &context, budget, &customer.terms)
     }
 }
 

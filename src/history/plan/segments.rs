@@ -28,14 +28,17 @@ struct Choices<'t> {
     values: Vec<Raw<'t>>,
 }
 
-/// At most `limit` segments. Columns vary in the order of their effect on acceptance (or reward) while there is room; the
-/// others have their typical value.
+/// At most `limit` segments. Columns that distinguish groups of days vary first, then the others in the order of their effect
+/// on acceptance (or reward), while there is room; the rest have their typical value.
 pub fn segments<'t>(task: &'t TaskFile, fitted: &Fitted, limit: usize) -> Vec<Segment<'t>> {
     let choices = choices(task, fitted);
     let typical: Vec<Raw> = choices.iter().map(|c| c.typical).collect();
-    let effects: Vec<f64> = (0..choices.len())
-        .map(|column| effect(task, fitted, &choices[column], column, &typical))
-        .collect();
+    let of_groups = fitted.file.days.tree.columns();
+    let effect = |column: usize| match of_groups.contains(&task.encoding.columns[column].name()) {
+        true => f64::INFINITY,
+        false => effect(task, fitted, &choices[column], column, &typical),
+    };
+    let effects: Vec<f64> = (0..choices.len()).map(effect).collect();
     let mut order: Vec<usize> = (0..choices.len()).collect();
     order.sort_by(|a, b| effects[*b].total_cmp(&effects[*a]));
     let mut varied = vec![false; choices.len()];
@@ -92,6 +95,7 @@ fn choices<'t>(task: &'t TaskFile, fitted: &Fitted) -> Vec<Choices<'t>> {
         .step_by(stride)
         .map(|i| task.encoding.decode(log.theta(i)))
         .collect();
+    let limits_of = |name: &str| fitted.file.days.tree.limits(name);
     let columns = task.encoding.columns.iter().enumerate();
     let of_column = |(i, column): (usize, &'t Column)| match column {
         Column::Number { mean, .. } => {
@@ -114,6 +118,13 @@ fn choices<'t>(task: &'t TaskFile, fitted: &Fitted) -> Vec<Choices<'t>> {
                 distinct = (0..NUMBERS)
                     .map(|k| readable((k as f64 + 0.5) / NUMBERS as f64))
                     .collect();
+                // Every group of days has a value of its own.
+                for most in limits_of(column.name()) {
+                    let place = numbers.partition_point(|x| *x <= most);
+                    distinct.extend(place.checked_sub(1).map(|i| numbers[i]));
+                    distinct.extend(numbers.get(place));
+                }
+                distinct.sort_by(f64::total_cmp);
                 distinct.dedup();
                 typical = readable(0.5);
             }

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::{OfferPlan, PlanKind, Segment};
+use crate::dp::ValueTable;
 use crate::history::fit::Fitted;
 use crate::history::raw::Raw;
 use crate::history::task_file::TaskFile;
@@ -25,8 +26,12 @@ pub struct PlanView {
     pub columns: Vec<ColumnView>,
     /// Segments.
     pub segments: Vec<SegmentView>,
-    /// Value to go by step and budget; the row after the last step is zero.
-    pub values: Vec<Vec<f64>>,
+    /// Warnings of the fit.
+    pub warnings: Vec<String>,
+    /// Groups of days in words; a single one has none.
+    pub groups: Vec<String>,
+    /// Value to go by group of days, step and budget; the row after the last step is zero.
+    pub values: Vec<Vec<Vec<f64>>>,
 }
 
 /// A raw column.
@@ -47,6 +52,10 @@ pub struct SegmentView {
     pub values: Vec<usize>,
     /// Probability of acceptance and its interval, by action.
     pub acceptance: Vec<[f64; 3]>,
+    /// Whether the log supports each action.
+    pub supported: Vec<bool>,
+    /// The group of its days.
+    pub group: usize,
     /// Cost of each action.
     pub costs: Vec<u32>,
     /// The number of the action (0 is none) by step and budget from 1.
@@ -86,18 +95,24 @@ impl PlanView {
         };
         let segment = |segment: &Segment| {
             let context = plan.task.context(0, &segment.features);
+            let customer = plan.customer(fitted, &segment.features);
             let cells =
                 (0..horizon).flat_map(|h| (1..=plan.task.budget_max()).map(move |b| (h, b)));
             SegmentView {
                 values: columns.iter().zip(&segment.values).map(place).collect(),
-                acceptance: plan.acceptance(fitted, &segment.features),
+                supported: customer.supported.clone(),
+                group: customer.group,
                 costs: (1..=plan.task.actions())
                     .map(|a| plan.task.cost(&context, a))
                     .collect(),
                 offers: cells
-                    .map(|(h, b)| plan.best(h, b, &segment.features) as u32)
+                    .map(|(h, b)| plan.best(h, b, &customer) as u32)
                     .collect(),
+                acceptance: customer.acceptance,
             }
+        };
+        let rows = |table: &ValueTable| -> Vec<Vec<f64>> {
+            (0..=horizon).map(|h| table.row(h).to_vec()).collect()
         };
         Self {
             action: task.noun(),
@@ -106,7 +121,9 @@ impl PlanView {
             starts: task.step_labels(),
             actions: plan.task.application().action_values().to_vec(),
             segments: segments.iter().map(segment).collect(),
-            values: (0..=horizon).map(|h| plan.table.row(h).to_vec()).collect(),
+            warnings: fitted.file.warnings.clone(),
+            groups: plan.groups(),
+            values: plan.tables.iter().map(rows).collect(),
             columns,
         }
     }

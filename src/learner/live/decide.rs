@@ -26,8 +26,9 @@ impl Live {
         }
         self.check_new(id)?;
         let episode = self.open_name()?;
-        let (step, time) = self.moment(request.when()?)?;
+        let (step, time, zone) = self.moment(request.when()?)?;
         let (features, mut notes) = self.intake.features(&request.context)?;
+        notes.extend(zone);
         let terms = Terms {
             actions: self.allowed(request.offers.as_deref(), &mut notes)?,
             quantity: request.quantity,
@@ -93,8 +94,9 @@ impl Live {
     /// What would be offered to a customer now, without exploring.
     pub(super) fn quote(&mut self, request: &Quote) -> Reply {
         let episode = self.open_name()?;
-        let (step, _) = self.moment(request.when()?)?;
+        let (step, _, zone) = self.moment(request.when()?)?;
         let (features, mut notes) = self.intake.features(&request.context)?;
+        notes.extend(zone);
         let terms = Terms {
             actions: self.allowed(request.offers.as_deref(), &mut notes)?,
             quantity: request.quantity,
@@ -113,11 +115,17 @@ impl Live {
         }))
     }
 
-    /// The step of a moment, and its time if that was given.
-    pub(super) fn moment(&self, when: When<'_>) -> Result<(usize, Option<String>), Refusal> {
+    /// The step of a moment, its time if that was given, and a note on the time's zone.
+    pub(super) fn moment(
+        &self,
+        when: When<'_>,
+    ) -> Result<(usize, Option<String>, Option<String>), Refusal> {
         Ok(match when {
-            When::Step(step) => (step, None),
-            When::Time(time) => (self.intake.step(time)?, Some(time.to_string())),
+            When::Step(step) => (step, None, None),
+            When::Time(time) => {
+                let (step, note) = self.intake.step(time)?;
+                (step, Some(time.to_string()), note)
+            }
         })
     }
 

@@ -22,8 +22,9 @@ impl Live {
         }
         self.check_new(&request.id)?;
         let episode = self.open_name()?;
-        let (step, time) = self.moment(request.when()?)?;
+        let (step, time, zone) = self.moment(request.when()?)?;
         let (features, mut notes) = self.intake.features(&request.context)?;
+        notes.extend(zone);
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
         let task = learner.task().clone();
         if step > task.horizon() {

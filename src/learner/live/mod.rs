@@ -6,12 +6,15 @@
 
 mod answer;
 mod book;
+mod check;
 mod decide;
 mod engine;
 mod events;
 mod fields;
+mod figures;
 mod lookup;
 mod members;
+mod page;
 mod pilot;
 mod planning;
 mod rails;
@@ -19,11 +22,14 @@ mod record;
 mod refusal;
 mod replay;
 mod request;
+mod served;
 mod snapshot;
+mod threads;
 mod view;
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -36,7 +42,11 @@ use book::{Book, Episode};
 use events::repeated;
 use record::ObserveRecord;
 
-pub use engine::{Engine, Job, RequestQueue};
+pub(crate) use super::journal::whole_journal_bytes;
+pub use check::Repaired;
+pub(crate) use check::{check_journal, repair};
+pub use engine::{Engine, Job, Level, Notices, RequestQueue};
+pub use figures::Figures;
 pub use pilot::{Baseline, Pilot, PilotDay};
 pub use rails::Rails;
 pub(crate) use record::{
@@ -60,8 +70,8 @@ pub trait Intake: Send {
         Vec::new()
     }
 
-    /// The step (1-based) of a time.
-    fn step(&self, time: &str) -> Result<usize, Invalid>;
+    /// The step (1-based) of a time, with a note on its zone.
+    fn step(&self, time: &str) -> Result<(usize, Option<String>), Invalid>;
 }
 
 /// How a live learner serves.
@@ -92,7 +102,12 @@ pub struct Live {
     learner: Option<Learner>,
     /// Makes a learner without data.
     fresh: MakeLearner,
-    planner: Option<Receiver<(Learner, Result<(), LearnerError>)>>,
+    planner: Option<Receiver<planning::Planned>>,
+    background: Option<planning::Background>,
+    /// When the last plan was made, and how long that took.
+    planned: Option<(u64, Duration)>,
+    /// The number of ended episodes, what their plans hoped for and what they earned.
+    ended: (usize, f64, f64),
     /// Outcomes observed while it plans: the id and the number of the offer.
     pending_outcomes: Vec<(String, u64, bool)>,
     intake: Box<dyn Intake>,
@@ -101,6 +116,8 @@ pub struct Live {
     book: Book,
     /// Whether the open episode is from before the start and has had no request since.
     left_open: bool,
+    /// Whether it was restored from a snapshot.
+    from_snapshot: bool,
     view: view::Cache,
     snapshot_at: u64,
     now_ms: u64,

@@ -5,6 +5,8 @@ byId("subtitle").textContent = "Waiting for numbers.";
 
 const PAUSE = 2000;
 // With a token the page is opened as /#token=...; the browser sends it only in the header.
+// With several shops this is the page /v1/SHOP/.
+const base = location.pathname === "/" ? "v1/" : "";
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 const today = section("today", "Today", null, el("dl", { class: "tiles", id: "tiles" }), el("div", { id: "budget" }));
 const days = section("days", "Days", null, el("div", { class: "pair" }, el("div", { id: "reward" }), el("div", { id: "width" })));
@@ -42,15 +44,15 @@ function drawToday({ state, path, left, steps, episodes }) {
       ["hoped for", number(episodes.at(-1).hoped)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted], ["Brought later", open.adjusted], ["Given back", open.cancelled], ["Sold without a unit", open.oversold]];
   byId("tiles").replaceChildren(...tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
   if (path === null) {
-    byId("budget").replaceChildren(el("p", { class: "note" }, "The budget is shown once an episode has begun."));
+    const why = open === null ? "The budget is shown once an episode has begun." : "The plan is being computed for this page.";
+    byId("budget").replaceChildren(el("p", { class: "note" }, why));
     return;
   }
-  const planned = path.map((units, h) => [h, units]);
-  const real = [[0, path[0]], ...left.map(([step, units]) => [step - 1, units])];
+  const real = [[0, path[0][1]], ...left.map(([step, units]) => [step - 1, units])];
   if (open !== null && left.length && open.budget !== null) real.push([left.at(-1)[0], open.budget]);
-  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.length - 1, whole: true },
-    { name: "units left", low: 0, high: most([...path, ...real.map(([, units]) => units)], 1), whole: true },
-    [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: planned }]);
+  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.at(-1)[0], whole: true },
+    { name: "units left", low: 0, high: most([...path, ...real].map(([, units]) => units), 1), whole: true },
+    [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: path }]);
 }
 
 function drawEvents({ told }) {
@@ -73,7 +75,7 @@ function drawQuote({ columns, steps }) {
     const context = Object.fromEntries(known.map(([name, input, isNumber]) => [name, isNumber ? Number(input.value) : input.value]));
     const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
     try {
-      const answer = await fetch("v1/quote", { method: "POST", headers, body: JSON.stringify({ step: Number(step.value), context }) });
+      const answer = await fetch(`${base}quote`, { method: "POST", headers, body: JSON.stringify({ step: Number(step.value), context }) });
       const quote = await answer.json();
       said.textContent = !quote.ok ? quote.error.message : quote.offer === null ? "No offer."
         : `${number(quote.offer)}; accepted with ${number(100 * quote.lower)} to ${number(100 * quote.upper)}%. ${quote.notes.join("; ")}`;
@@ -136,7 +138,7 @@ let drawn = "";
 async function refresh() {
   const said = byId("subtitle");
   try {
-    const answer = await fetch("v1/view", token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+    const answer = await fetch(`${base}view`, token ? { headers: { Authorization: `Bearer ${token}` } } : {});
     if (!answer.ok) throw new Error(answer.status === 401 ? "a token is needed: open this page as /#token=TOKEN" : `status ${answer.status}`);
     const text = await answer.text();
     const view = JSON.parse(text);

@@ -7,7 +7,7 @@ use crate::history::count;
 use crate::history::evaluate::Evaluation;
 use crate::report::style::{Style, Table, counted};
 
-/// Percent by which a fitted world (independent steps, modelled acceptance) may differ from its own log under any policy.
+/// Percent by which a replay with modelled acceptance may differ from the log itself under any policy.
 const MODEL_ERROR: f64 = 0.5;
 
 /// The compared rewards and the support of every action; `action` is the noun for an action.
@@ -20,11 +20,13 @@ pub fn evaluation_tables(evaluation: &Evaluation, action: &str, style: Style) ->
         counted(evaluation.draws as usize, "draw")
     );
     let finding = format!(
-        "\n{}\nthe log itself earned {:.4} (standard error {:.4}); in the fitted model it was made from the plan expects {:.4}",
+        "\n{}\nthe log itself earned {:.4} (standard error {:.4}); the plan of the whole log promises {:.4}\nif the steps of a day were independent of each other, {} would earn {:.4}",
         verdict(evaluation),
         evaluation.logged,
         evaluation.logged_error,
-        evaluation.own_expectation
+        evaluation.own_expectation,
+        evaluation.policy.policy,
+        evaluation.independent
     );
     let mut warnings = String::new();
     for warning in &evaluation.warnings {
@@ -66,7 +68,7 @@ fn verdict(evaluation: &Evaluation) -> String {
     let share = 100.0 * difference.reward / against.reward.abs().max(f64::MIN_POSITIVE);
     let verdict = match (difference.lower > 0.0, difference.upper < 0.0) {
         _ if against_the_log && share.abs() < MODEL_ERROR => {
-            "within the error of a world fitted to the log".into()
+            "within the error of modelled acceptance".into()
         }
         (true, _) => format!("{} earns more than {}", policy.policy, against.policy),
         (_, true) => format!("{} earns less than {}", policy.policy, against.policy),

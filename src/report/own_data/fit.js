@@ -101,6 +101,35 @@ function arrivals() {
   });
 }
 
+/** The groups of days in words, with their numbers of days. */
+function groupsOf(tree) {
+  if (!tree.words) return [{ words: "all days", days: tree.days }];
+  return tree.parts.flatMap((part, i) => groupsOf(part).map((g) => ({
+    days: g.days, words: part.words ? `${tree.words[i]}, ${g.words}` : tree.words[i] })));
+}
+
+function days() {
+  const { columns, tree, moods, drift } = data.model.days;
+  const groups = groupsOf(tree);
+  const part = section("days", "Do days differ?", groups.length > 1
+    ? "Each group of days has arrivals, contexts and a plan of its own." : "One plan serves all days.");
+  if (groups.length > 1) {
+    part.append(table("Groups of days", ["Group", "Days"], groups.map((g) => ({ cells: [g.words, g.days.toLocaleString("en")] }))));
+  } else if (columns.length) {
+    part.append(el("p", {}, `Columns of the day (${columns.join(", ")}) do not change what a day is worth.`));
+  }
+  const tests = [["arrivals", "Some days are busier than others"], ["contexts", "On some days customers are worth more"],
+    ["acceptance", "On some days customers accept more readily"]];
+  const verdict = (z) => z === null ? "not tested" : z > 3 ? "yes" : "no";
+  part.append(table("Differences that no column tells", ["Beyond that", "z", "Found"],
+    tests.map(([name, words]) => ({ cells: [words, moods[name] === null ? "–" : moods[name].toFixed(1), verdict(moods[name])] }))));
+  if (drift) {
+    part.append(el("p", {}, drift.half_life === null
+      ? "Acceptance does not change over the calendar, as far as the log can tell."
+      : `Acceptance changes over the calendar: an offer counts half after ${drift.half_life.toFixed(0)} days.`));
+  }
+}
+
 function careful() {
   const { warnings, offers_explained: explained, action, monotonicity } = data.model;
   const words = [`Features and step explain ${exactShare(explained)} of the variation of the ${action}: ${explained > 0.1
@@ -123,4 +152,5 @@ acceptance();
 reliability();
 candidates();
 terms();
+days();
 arrivals();

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::percent;
-use crate::history::count;
 use crate::history::fit::ModelFile;
+use crate::history::{Z_LIMIT, count};
 use crate::report::style::{Style, Table};
 
 /// The candidates and the actions of a fit, with notes and warnings.
@@ -99,6 +99,7 @@ fn notes(model: &ModelFile) -> String {
         model.steps.len(),
         model.pooled_below
     );
+    notes += &days(model);
     let _ = writeln!(
         notes,
         "features and step explain {} of the variation of the {} (held out)",
@@ -114,4 +115,42 @@ fn notes(model: &ModelFile) -> String {
         let _ = writeln!(notes, "warning: {warning}");
     }
     notes
+}
+
+/// In what the days of the log differ.
+fn days(model: &ModelFile) -> String {
+    let days = &model.days;
+    let mut text = String::new();
+    let groups = days.tree.groups();
+    if !days.columns.is_empty() {
+        let columns = days.columns.join(", ");
+        let _ = write!(text, "columns of the day: {columns}; ");
+        text += match groups.len() {
+            1 => "they do not change what a day is worth, so one plan serves all days\n",
+            _ => "each group of days has arrivals, contexts and a plan of its own:\n",
+        };
+    }
+    for (i, (words, days)) in groups.iter().enumerate().filter(|_| groups.len() > 1) {
+        let _ = writeln!(text, "  group {}: {words} ({} days)", i + 1, count(*days));
+    }
+    let z = |z: Option<f64>| z.map_or("not tested".into(), |z| format!("{z:.1}"));
+    let _ = writeln!(
+        text,
+        "days beyond that, z of pair sums (above {Z_LIMIT} they differ): arrivals {}, worth of customers {}, acceptance {}",
+        z(days.moods.arrivals),
+        z(days.moods.contexts),
+        z(days.moods.acceptance)
+    );
+    if let Some(drift) = days.drift {
+        let found = match drift.half_life {
+            Some(half_life) => format!("yes, an offer counts half after {half_life:.0} days"),
+            None => "no sign of it that a forecast would confirm".into(),
+        };
+        let _ = writeln!(
+            text,
+            "acceptance over the calendar (p = {:.2}): {found}",
+            drift.p
+        );
+    }
+    text
 }

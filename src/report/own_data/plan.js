@@ -12,10 +12,12 @@ function chosen() {
 /** The offer of a cell: the number of its action (0 is none) and its details. */
 function offerAt(segment, step, budget) {
   const action = segment.offers[step * plan.budget + budget - 1];
-  const next = plan.values[step + 1];
+  const values = plan.values[segment.group];
+  const next = values[step + 1];
   const cost = action ? segment.costs[action - 1] : Math.min(budget, Math.min(...segment.costs));
-  return { action, cost: next[budget] - next[budget - cost], value: plan.values[step][budget],
-    price: action ? plan.actions[action - 1] : null, acceptance: action ? segment.acceptance[action - 1] : null };
+  return { action, cost: next[budget] - next[budget - cost], value: values[step][budget],
+    price: action ? plan.actions[action - 1] : null, acceptance: action ? segment.acceptance[action - 1] : null,
+    doubtful: action > 0 && !segment.supported[action - 1] };
 }
 
 function asking() {
@@ -24,8 +26,8 @@ function asking() {
     el("label", { for: id }, label),
     el("select", { id, change: (e) => { choose(Number(e.target.value)); show(); } },
       ...options.map(([value, text]) => el("option", { value, selected: value === current }, text))));
-  const steps = plan.values.slice(1).map((_, h) => [h, plan.starts.length ? `${h + 1} (${plan.starts[h]})` : String(h + 1)]);
-  const budgets = plan.values[0].slice(1).map((_, b) => [b + 1, String(b + 1)]);
+  const steps = plan.values[0].slice(1).map((_, h) => [h, plan.starts.length ? `${h + 1} (${plan.starts[h]})` : String(h + 1)]);
+  const budgets = plan.values[0][0].slice(1).map((_, b) => [b + 1, String(b + 1)]);
   const fields = [
     select("step", "step", steps, now.step, (h) => { now.step = h; }),
     select("budget", "units left", budgets, now.budget, (b) => { now.budget = b; }),
@@ -44,7 +46,8 @@ function answer() {
   const offer = offerAt(chosen(), now.step, now.budget);
   const entry = (term, words, mark) => el("div", { class: mark ?? null }, el("dt", {}, term), el("dd", {}, words));
   const acceptance = offer.acceptance === null ? "–"
-    : `${exactShare(offer.acceptance[0])} (${exactShare(offer.acceptance[1])} to ${exactShare(offer.acceptance[2])})`;
+    : `${exactShare(offer.acceptance[0])} (${exactShare(offer.acceptance[1])} to ${exactShare(offer.acceptance[2])})${
+      offer.doubtful ? "; such customers hardly ever had this offer" : ""}`;
   byId("answer").replaceChildren(
     entry(plan.action, offer.price === null ? "no offer" : String(offer.price), "offer"),
     entry("will be accepted", acceptance),
@@ -64,7 +67,7 @@ function map() {
     "aria-label": "Offers by step and units left. Arrow keys move, the values are above.",
     pointerdown: (e) => point(e), keydown: (e) => key(e) });
   host.append(stage);
-  const horizon = plan.values.length - 1;
+  const horizon = plan.values[0].length - 1;
   let view = null;
 
   function draw() {
@@ -156,7 +159,10 @@ function show() {
 
 theme();
 byId("subtitle").textContent = `${plan.optimistic ? "What the learner would try next, by upper confidence bounds. " : ""}`
-  + `An episode of ${plan.values.length - 1} steps that starts with ${plan.budget} units is ${plan.optimistic ? "optimistically " : ""}expected to earn ${money(plan.values[0][plan.budget])}.`;
+  + `An episode of ${plan.values[0].length - 1} steps that starts with ${plan.budget} units is ${plan.optimistic ? "optimistically " : ""}expected to earn ${plan.values.map((values, g) => money(values[0][plan.budget]) + (plan.groups[g] && ` on days with ${plan.groups[g]}`)).join(", ")}.`;
+if (plan.warnings.length) {
+  byId("main").append(el("ul", { class: "warnings", "aria-label": "Warnings" }, ...plan.warnings.map((w) => el("li", {}, w))));
+}
 asking();
 offers = map();
 show();
