@@ -180,6 +180,7 @@ pub trait Oracle: BoundSource {
     /// Calls `see` with (observations, estimate, ucb) of the fit for parts of `data`, the data of the fit, whose
     /// observations share them. To override where sums over the data need no look at every observation.
     fn each_observed(&self, task: &Task, data: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        self.look(&mut data.since(0).map(|o| task.context(o.step, o.features)));
         let mut beliefs = vec![Belief::UNKNOWN; task.actions()];
         for observation in data.since(0) {
             let context = task.context(observation.step, observation.features);

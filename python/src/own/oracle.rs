@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cbwk_gpu::oracle::{
-    Belief, BoundFacts, Bounds, Diagnosis, LabeledData, MakeOracle, Observation, Oracle,
-};
+use cbwk_gpu::oracle::{Belief, BoundFacts, Bounds, Diagnosis, LabeledData, MakeOracle, Oracle};
 use cbwk_gpu::task::{Context, Task};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -203,18 +201,6 @@ impl Oracle for OwnOracle {
         self.0.bounds_of(context, &mut bounds);
         for (belief, bounds) in out.iter_mut().zip(bounds) {
             *belief = Belief::new((bounds.lcb + bounds.ucb) / 2.0, bounds);
-        }
-    }
-
-    /// All contexts are asked for together.
-    fn each_observed(&self, task: &Task, data: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
-        let context = |o: Observation| task.context(o.step, o.features);
-        self.0.look(&mut data.since(0).map(context));
-        let mut beliefs = vec![Belief::UNKNOWN; task.actions()];
-        for observation in data.since(0) {
-            self.beliefs(&context(observation), &mut beliefs);
-            let belief = beliefs[observation.action - 1];
-            see(1.0, belief.estimate, belief.bounds.ucb);
         }
     }
 
