@@ -283,7 +283,7 @@ impl Application {
     /// Reward and cost of an accepted offer at any price, wage or bid; `None` if there is no such offer.
     pub fn sale_at(&self, context: &Context, value: f64) -> Option<(f64, u32)> {
         let whole = value.fract() == 0.0 && (1.0..=f64::from(COST_LIMIT)).contains(&value);
-        match &self.kind {
+        let sale = match &self.kind {
             Kind::Pricing => (value > 0.0 && value <= NUMBER_LIMIT).then_some((value, 1)),
             Kind::Procurement if whole => Some((1.0, value as u32)),
             Kind::Auction if whole => Some((context.features[0] - value, value as u32)),
@@ -292,7 +292,10 @@ impl Application {
                 self.cost(context, value as usize),
             )),
             _ => None,
-        }
+        };
+        let units = self.units(context);
+        let rate = self.rate.map_or(1.0, |rate| rate.of(context.features));
+        sale.map(|(reward, cost)| (reward * units * rate, cost * units as u32))
     }
 
     /// The action with this price, wage or bid.
