@@ -48,8 +48,13 @@ def main(url="http://127.0.0.1:7878", days="3", budget="5", customers="8"):
                 # Yours is a customer; here it is a coin.
                 accepted = luck.random() < 0.8 / offer["offer"]
                 shop.ask("observe", id=offer["id"], accepted=accepted)
+                if accepted and luck.random() < 0.1:
+                    # Given back: the unit can be sold again.
+                    shop.ask("cancel", id=offer["id"])
+            if step == int(customers) // 2:
+                shop.ask("adjust", id=f"day {day}, van", units=1, reason="delivery")
         end = shop.ask("end", episode=f"day {day}")
-        print(f"day {day}: earned {end['reward']}, spent {end['spent']}, {end['observations']} observations")
+        print(f"day {day}: earned {end['reward']}, sold {end['spent']}, {end['observations']} observations")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A day of a shop by curl: begin, an offer for every customer, their answers, end. Start the service first:
+# A day of a shop by curl: begin, an offer for every customer, their answers, a delivery, end. Start the service first:
 #   cbwk-gpu serve DIR --listen 127.0.0.1:7878
 # then: examples/live_client.sh [http://127.0.0.1:7878] [DAY] [BUDGET] [CONTEXT]
 # Every request may be repeated: the same id gets the same answer, also after a crash.
@@ -20,5 +20,6 @@ for customer in 1 2 3; do
         ask observe "{\"id\":\"$day-$customer\",\"accepted\":$([ $((customer % 2)) = 0 ] && echo true || echo false)}"
     fi
 done
+ask adjust "{\"id\":\"$day-van\",\"units\":1,\"reason\":\"delivery\"}"
 ask end "{\"episode\":\"$day\"}"
 curl --silent "$url/v1/state"; echo

@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         log: None,
         oracle: OracleSpec::Armed { radius_scale: 1.0 },
     };
-    let settings = LearnerSpec::PAPER.check("own", world.task(), Wilson::default().facts(), 0)?;
+    let settings = LearnerSpec::PAPER.check("own", Wilson::default().facts(), 0)?;
     let own = move |setting: &PolicySetting, start: Start| -> Box<dyn Policy> {
         let (task, oracle) = (Arc::clone(&setting.task), Box::new(Wilson::default()));
         Box::new(settings.learner(task, oracle, setting.delta, start.choices))

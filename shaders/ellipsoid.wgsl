@@ -28,8 +28,8 @@ struct Source {
     first_offer: u32,
     // First pair in `coefficients`.
     first_pair: u32,
-    // First number in `parameters`. Armed: (ucb, lcb) by group and action. Ellipsoid: action values, mu, factor,
-    // limits (kind 3).
+    // First number in `parameters`. Armed: (ucb, lcb) by group and action. Ellipsoid: action values, tolerances by action,
+    // mu, factor, limits (kind 3).
     first_parameter: u32,
     // Armed: 1 if bounds differ by step.
     by_step: u32,
@@ -57,7 +57,7 @@ struct ThetaPart {
 
 fn load_fitted(source: Source) -> Fitted {
     var fitted: Fitted;
-    let first = source.first_parameter + ACTIONS;
+    let first = source.first_parameter + 2u * ACTIONS;
     for (var i = 0u; i <= DIMENSION; i++) {
         fitted.mu[i] = parameters[first + i];
     }
@@ -87,23 +87,43 @@ fn theta_part(fitted: ptr<function, Fitted>, theta: ptr<function, array<f32, DIM
     return part;
 }
 
+// The smallest sigma.
+const SIGMA_FLOOR = 1e-5;
+
+// f of bounds, or of an estimate, within the limits; clipped into [0, 1].
+fn probabilities(source: Source, numbers: vec2<f32>, most: f32) -> vec2<f32> {
+    var p = numbers;
+    if INSIDE * source.kind == 3u {
+        p = 1.0 / (1.0 + exp(-clamp(p, vec2<f32>(-most), vec2<f32>(most))));
+    }
+    return clamp(p, vec2<f32>(0.0), vec2<f32>(1.0));
+}
+
 // (ucb, lcb) of an action.
 fn ellipsoid_bounds(source: Source, fitted: ptr<function, Fitted>, part: ThetaPart, action: u32) -> vec2<f32> {
     let value = parameters[source.first_parameter + action];
+    let tolerance = parameters[source.first_parameter + ACTIONS + action];
     let along = part.last + (*fitted).factor[TRIANGLE - 1u] * value;
     var estimate = part.utility + (*fitted).mu[DIMENSION] * value;
     if source.kind == 1u {
         estimate = 1.0 / (1.0 + exp(-estimate));
     }
     let radius = source.scale * sqrt(part.square + along * along);
-    var bounds = vec2<f32>(estimate + radius, estimate - radius);
-    if INSIDE * source.kind == 3u {
-        let of_action = (*fitted).limits[DIMENSION] * value;
-        let most = sqrt(part.limit + of_action * of_action);
-        bounds = 1.0 / (1.0 + exp(-clamp(bounds, vec2<f32>(-most), vec2<f32>(most))));
+    let of_action = (*fitted).limits[DIMENSION] * value;
+    let most = sqrt(part.limit + of_action * of_action);
+    // Coupled bounds need the estimate in place of lcb.
+    let coupled = source.coupled == 1u;
+    var bounds = probabilities(source, vec2<f32>(estimate + radius, estimate - select(radius, 0.0, coupled)), most);
+    if tolerance > 0.0 {
+        var center = bounds.y;
+        if !coupled {
+            center = probabilities(source, vec2<f32>(estimate), most).x;
+        }
+        let q = 0.5 * (center + bounds.x);
+        let tau = tolerance * max(sqrt(q * (1.0 - q)), SIGMA_FLOOR);
+        bounds = vec2<f32>(max(center, bounds.x - tau), min(center, bounds.y + tau));
     }
-    bounds = clamp(bounds, vec2<f32>(0.0), vec2<f32>(1.0));
-    return select(bounds, bounds.xx, source.coupled == 1u);
+    return select(bounds, bounds.xx, coupled);
 }
 
 // (ucb, lcb) of an action at a group: a step, or 0.

@@ -26,8 +26,8 @@ impl Invalid {
         accepted: impl Into<String>,
     ) -> Self {
         Self {
-            field: field.into(),
-            found: readable(&found.to_string()),
+            field: excerpt(&field.into()),
+            found: excerpt(&readable(&found.to_string())),
             accepted: accepted.into(),
         }
     }
@@ -55,6 +55,14 @@ pub fn shown(x: f64) -> String {
         0.0 => "0".into(),
         size if (1e-6..1e16).contains(&size) => x.to_string(),
         _ => format!("{x:e}"),
+    }
+}
+
+/// The beginning of a text, for messages: it may come from anywhere and be of any length.
+pub fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.into(),
     }
 }
 
@@ -200,6 +208,7 @@ mod tests {
         let found = |x: &str| Invalid::new("x", x, "y").found;
         assert_eq!(found(&1e308.to_string()), "1e308");
         assert_eq!(found(&(-2.5e-300).to_string()), "-2.5e-300");
+        assert_eq!(found(&"x".repeat(60_000)).len(), 203);
         let sum = format!("mu.phi = {} (or so)", 1.5e200);
         assert_eq!(found(&sum), "mu.phi = 1.5e200 (or so)");
         for text in ["0.1", "-3", "1.2.3", "a list of 2", "0.30000000000000004"] {

@@ -312,7 +312,11 @@ fn bounds_that_are_not_finite_are_refused() {
             // As a table, and as parameters, which must be no way around the check.
             let bounds = vec![[gain, lcb]; actions * owned.instance.task().horizon()];
             let by_step = owned.sample.is_split_by_step();
-            let armed = BoundParameters::Armed { bounds, by_step };
+            let armed = BoundParameters::Armed {
+                bounds,
+                estimates: Vec::new(),
+                by_step,
+            };
             for parameters in [None, Some(armed)] {
                 let source = Given(coefficients.clone(), parameters);
                 let request = PlanRequest {

@@ -265,7 +265,12 @@ fn reproduce_runs_both_panels_and_judges_them() {
         let figure = read(&out, &format!("figure-K{k}.svg"));
         assert!(figure.contains("paper-auction, K =") && figure.contains("paper-pricing, K ="));
         // The paper's names in the paper's figure.
-        for name in ["Mimic-Opt-DP", "SquareCBwK", "Logistic-UCB1"] {
+        for name in [
+            "Mimic-Opt-DP",
+            "SquareCBwK",
+            "SquareCBwK, dual kept",
+            "Logistic-UCB1",
+        ] {
             assert!(figure.contains(name), "{name}");
         }
         assert!(out.join(format!("figure-K{k}.png")).is_file());
@@ -273,8 +278,8 @@ fn reproduce_runs_both_panels_and_judges_them() {
         assert!(study.contains("episodes = 12") && study.contains("logistic-ucb1"));
         let run: Value =
             serde_json::from_str(&read(&out.join(format!("pricing-K{k}")), "run.json")).unwrap();
-        // The paper's three, and the learner with tight bounds.
-        assert_eq!(run["policies"].as_array().unwrap().len(), 4);
+        // The paper's three, SquareCBwK with its dual kept, and the learner with tight bounds.
+        assert_eq!(run["policies"].as_array().unwrap().len(), 5);
         let improved = read(&out, &format!("improved-K{k}.svg"));
         assert!(improved.contains("tight-opt-dp") && !figure.contains("tight-opt-dp"));
         // The figures of the page are those of the files.

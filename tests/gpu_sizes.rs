@@ -196,6 +196,7 @@ fn magnitudes_beyond_32_bit_floats_are_never_wrong() {
             factor: vec![0.1 * coefficient, 0.0, 0.1 * coefficient, 0.0, 0.0, 0.1],
             scale: 1.0,
             limits: None,
+            tolerance: vec![0.0; 4],
             coupled: false,
         });
         let request = PlanRequest {
@@ -256,6 +257,7 @@ fn rows_beyond_a_binding_stay_on_the_adapter() {
         factor: vec![0.1, 0.02, 0.1, 0.03, 0.01, 0.05],
         scale: 0.7,
         limits: None,
+        tolerance: vec![0.0, 0.3, 0.3, 0.3, 0.0],
         coupled: false,
     });
     let mut rng = rng(61);

@@ -107,7 +107,7 @@ fn check(name: &str, world: &str, oracle: &str, narrow: f64) {
     for optimism in ["separate", "coupled"] {
         let policy = |scale: f64| {
             format!(
-                "kind = \"tight-opt-dp\"\noptimism = \"{optimism}\"\noracle = {{ {oracle}, radius_scale = {scale} }}"
+                "kind = \"tight-opt-dp\"\noptimism = \"{optimism}\"\ntolerance = 0.0\noracle = {{ {oracle}, radius_scale = {scale} }}"
             )
         };
         let found = missed(&study(world, &policy(1.0)));

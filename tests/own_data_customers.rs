@@ -96,6 +96,15 @@ fn the_optimum_with_quantities_and_reference_prices() {
         ),
         (2, 12.0)
     );
+    // A sale at a price of the list is the action's, also if it was made without a plan.
+    let task = study.world.task();
+    for features in [[1.0, -1.0], [2.0, -1.0], [2.0, 1.0]] {
+        let context = task.context(0, &features);
+        for (action, price) in [(1, 1.0), (2, 2.0)] {
+            let sale = (task.reward(&context, action), task.cost(&context, action));
+            assert_eq!(task.application().sale_at(&context, price), Some(sale));
+        }
+    }
     let outcome = experiment::run(&study, &mut Dense, &mut ()).unwrap();
     let expected = |i: usize| outcome.policies[i].regret.expected.unwrap().mean;
     assert!(expected(0).abs() < 1e-9 && expected(1) > 0.0);

@@ -186,7 +186,7 @@ fn a_log_starts_a_policy_and_a_learner_alike() {
 
     let settings = LearnerSettings::default();
     let config = spec.check("oracle", &task).unwrap();
-    let learning = settings.learning.check("learner", &task, config.facts(), 0);
+    let learning = settings.learning.check("learner", config.facts(), 0);
     let sides = learning.unwrap().sides();
     let oracle = config.build(&task, 10, rng(1), None, sides).unwrap();
     let mut learner =

@@ -221,3 +221,106 @@ fn unreadable_formats_are_refused_in_a_line() {
         );
     }
 }
+
+/// Thousands of columns: the header is longer than what is read to detect the separator.
+#[test]
+fn a_header_of_90_kb_is_read_whole() {
+    let folder = tempdir().unwrap();
+    let filler: Vec<String> = (0..9000).map(|i| format!("column{i:04}")).collect();
+    let mut text = format!("day,step,age,{},price,bought\n", filler.join(","));
+    let empty = ",".repeat(9000);
+    for (i, sale) in (0..).zip(sales()) {
+        text += &format!(
+            "{},{},{}{empty},{},{}\n",
+            sale.0,
+            i % 4 + 1,
+            sale.2,
+            sale.4,
+            sale.5
+        );
+    }
+    fs::write(folder.path().join("wide.csv"), text).unwrap();
+    let args = "import wide.csv --out wide --episode day --step step --action price --accepted bought --features age";
+    let args: Vec<&str> = args.split(' ').collect();
+    cbwk_ok(folder.path(), &args);
+    assert_eq!(read(folder.path(), "wide/log.csv").lines().count(), 81);
+}
+
+/// A spreadsheet that opens plan.csv runs nothing that a customer wrote.
+#[test]
+fn formulas_are_texts_in_plan_csv() {
+    let folder = tempdir().unwrap();
+    let mut text = String::from("day,step,town,+temperature,price,bought\n");
+    for (i, sale) in (0..).zip(sales()) {
+        let town = ["=cmd|' /C calc'!A0", "@SUM(1)", "Zürich"][i % 3];
+        text += &format!(
+            "{},{},{town},{},{},{}\n",
+            sale.0,
+            i % 4 + 1,
+            i as f64 / 8.0 - 5.0,
+            sale.4,
+            sale.5
+        );
+    }
+    fs::write(folder.path().join("raw.csv"), text).unwrap();
+    let args =
+        "import raw.csv --out shop --episode day --step step --action price --accepted bought";
+    let args: Vec<&str> = args.split(' ').collect();
+    cbwk_ok(folder.path(), &args);
+    cbwk_ok(folder.path(), &["fit", "shop"]);
+    cbwk_ok(folder.path(), &["plan", "shop"]);
+    let plan = read(folder.path(), "shop/plan.csv");
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(plan.as_bytes());
+    let cells: Vec<String> = reader
+        .records()
+        .flat_map(|r| r.unwrap().iter().map(String::from).collect::<Vec<_>>())
+        .collect();
+    let is_formula =
+        |cell: &&String| cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+    assert_eq!(cells.iter().find(is_formula), None);
+    assert!(
+        cells.iter().any(|cell| cell == "'=cmd|' /C calc'!A0")
+            && cells.iter().any(|cell| cell == "'+temperature")
+    );
+    assert!(
+        cells.iter().any(|cell| cell.starts_with('-')),
+        "negative numbers stay numbers"
+    );
+}
+
+/// Times of several zones are one log once the shop's zone is known, and refused until then.
+#[test]
+fn times_of_several_zones_are_converted_to_the_shops() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let (plain, _) = imported(folder, PLAIN.text().as_bytes());
+    let mixed = Spelling {
+        when: |s| match s.0 % 3 {
+            0 => format!("2026-03-{:02}T{}:00+01:00", s.0, clock(s)),
+            1 => format!("2026-03-{:02}T{:02}:{:02}:00Z", s.0, s.1 / 60 - 1, s.1 % 60),
+            _ => format!("2026-03-{:02} {}", s.0, clock(s)),
+        },
+        ..PLAIN
+    };
+    fs::write(folder.join("raw.csv"), mixed.text()).unwrap();
+    let refused = cbwk(folder, &IMPORT);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("which have different zones"), "{said}");
+    let summary = cbwk_ok(
+        folder,
+        &[&IMPORT[..], &["--zone", "Europe/Vienna"]].concat(),
+    );
+    assert!(
+        summary.contains("times have no zone and are taken as local"),
+        "{summary}"
+    );
+    let task = read(folder, "t/task.toml");
+    assert!(task.contains("zone = \"Europe/Vienna\""), "{task}");
+    let task = task.replace("zone = \"Europe/Vienna\"\n", "");
+    assert_eq!(read(folder, "t/log.csv") + &task, plain);
+    let wrong = cbwk(folder, &[&IMPORT[..], &["--zone", "Middle/Earth"]].concat());
+    assert_eq!(wrong.status.code(), Some(2));
+}

@@ -57,6 +57,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const BELONGS_TO: &[(&str, &[&str])] = &[
     ("wgpu::", &["dp/gpu/"]),
     ("axum::", &["serve/"]),
+    ("jiff::", &["history/"]),
+    ("prometheus_client::", &["serve/"]),
+    ("rustix::", &["cli/"]),
     ("tokio::", &["serve/"]),
     ("clap::", &["cli/"]),
     ("clap_complete::", &["cli/"]),

@@ -10,6 +10,7 @@ use std::fs;
 use cbwk_gpu::config::Study;
 use cbwk_gpu::dp::cpu::Cpu;
 use cbwk_gpu::experiment::{self, Purpose, Streams};
+use cbwk_gpu::learner::live::Request;
 use cbwk_gpu::task::EpisodeContexts;
 use common::{cbwk, say};
 use rand::RngExt;
@@ -326,5 +327,92 @@ fn the_settings_of_a_learner_are_checked() {
             "{said}"
         );
         assert!(!folder.path().join("journal.jsonl").exists());
+    }
+}
+
+/// Messages name the member, what was found and what is accepted.
+#[test]
+fn wrong_requests_are_refused_in_words() {
+    for (text, message) in [
+        (
+            r#"{"op":"begin","budget":3}"#,
+            "episode: found nothing; accepted: a text of 1 to 200 bytes",
+        ),
+        (
+            r#"{"op":"begin","episode":"a"}"#,
+            "budget: found nothing; accepted: a whole number from 0",
+        ),
+        (
+            r#"{"op":"begin","episode":"a","budget":-1}"#,
+            "budget: found -1; accepted: a whole number from 0",
+        ),
+        (
+            r#"{"op":"begin","episode":"a","budget":1,"close":1}"#,
+            "close: found 1; accepted: true or false",
+        ),
+        (
+            r#"{"op":"decide","id":7,"step":1}"#,
+            "id: found 7; accepted: a text of 1 to 200 bytes",
+        ),
+        (
+            r#"{"op":"decide","id":null,"step":1}"#,
+            "id: found null; accepted: a text of 1 to 200 bytes",
+        ),
+        (
+            r#"{"op":"decide","id":"a","step":0}"#,
+            "step: found 0; accepted: a whole number from 1",
+        ),
+        (
+            r#"{"op":"decide","id":"a"}"#,
+            "step: found nothing; accepted: a whole number from 1, or a time",
+        ),
+        (
+            r#"{"op":"decide","id":"a","step":1,"time":"9:30"}"#,
+            "step: found beside time; accepted: one of the two",
+        ),
+        (
+            r#"{"op":"decide","id":"a","time":[9]}"#,
+            "time: found a list of 1; accepted: a time such as \"2026-11-16 09:30\"",
+        ),
+        (
+            r#"{"op":"decide","id":"a","step":1,"context":[]}"#,
+            "context: found a list of 0; accepted: an object of columns, such as {\"age\":44}",
+        ),
+        (
+            r#"{"op":"decide","id":"a","step":1,"contxt":{}}"#,
+            "decide: found the member \"contxt\"; accepted: id, step, time, context, offers, quantity",
+        ),
+        (
+            r#"{"op":"decide","id":"a","step":1,"quantity":0}"#,
+            "quantity: found 0; accepted: a whole number from 1",
+        ),
+        (
+            r#"{"op":"decide","id":"a","step":1,"offers":[2,"3"]}"#,
+            "offers: found a list of 2; accepted: a list of prices, wages or bids",
+        ),
+        (
+            r#"{"op":"adjust","id":"a","units":0}"#,
+            "units: found 0; accepted: a whole number other than 0; negative ones are taken away",
+        ),
+        (
+            r#"{"op":"forget","id":"a","ids":[]}"#,
+            "ids: found a list of 0; accepted: a list of 1 to 1000 ids",
+        ),
+        (
+            r#"{"op":"record","id":"a","step":1,"offer":2}"#,
+            "accepted: found nothing; accepted: true or false",
+        ),
+        (
+            r#"{"op":"state","x":1}"#,
+            "state: found the member \"x\"; accepted: no member",
+        ),
+        (
+            r#"{"op":"go"}"#,
+            "op: found \"go\"; accepted: begin, decide, observe, record, cancel, correct, adjust, forget, quote, end or state",
+        ),
+        ("[]", "request: found a list of 0; accepted: a JSON object"),
+    ] {
+        let refusal = Request::parse(text.as_bytes()).unwrap_err();
+        assert_eq!(refusal.message, message, "{text}");
     }
 }

@@ -2,73 +2,22 @@
 //! books balance at any time, and every event is answered once and for all.
 
 mod common;
+#[path = "common/direct.rs"]
+#[allow(dead_code, reason = "one file for all tests of served folders")]
+mod direct;
 #[path = "common/served.rs"]
 #[allow(dead_code, reason = "one file for all tests of served folders")]
 mod served;
 
 use std::collections::HashMap;
-use std::path::Path;
 
-use cbwk_gpu::learner::live::{Live, LiveSettings, Request};
-use cbwk_gpu::shop::TaskFolder;
-use common::say;
+use cbwk_gpu::learner::live::Request;
+use common::{cbwk_ok, say};
+use direct::{ask, ask_again, open, refused};
 use rand::RngExt;
 use serde_json::{Value, json};
-use served::{first_answer, journal, small_shop, task_folder};
+use served::{journal, small_shop, task_folder};
 use tempfile::tempdir;
-
-fn open(folder: &Path) -> Live {
-    let folder = TaskFolder::open(folder).unwrap();
-    folder.live(LiveSettings::default()).unwrap().0
-}
-
-/// Asks, and checks that the same request gets the same answer again, and that the books balance.
-fn ask(live: &mut Live, request: &Value) -> Value {
-    let parsed = Request::parse(request.to_string().as_bytes()).unwrap();
-    let answer = live.handle(&parsed, 1);
-    let answer = answer.unwrap_or_else(|refusal| panic!("{refusal:?} for {request}"));
-    let again = live.handle(&parsed, 2).unwrap();
-    if request["op"] != "state" {
-        assert_eq!(first_answer(again), answer);
-    }
-    balanced(live);
-    answer
-}
-
-fn refused(live: &mut Live, request: &Value) -> String {
-    let request = Request::parse(request.to_string().as_bytes());
-    let refusal = request.and_then(|request| live.handle(&request, 1));
-    let refusal = refusal.unwrap_err();
-    balanced(live);
-    format!(
-        "{}: {}",
-        refusal.json()["error"]["code"].as_str().unwrap(),
-        refusal.message
-    )
-}
-
-/// Units left and spent are those that were brought, and no more is held than is left.
-fn balanced(live: &mut Live) {
-    let state = live.handle(&Request::State, 1).unwrap();
-    let open = &state["open"];
-    if open.is_null() {
-        return;
-    }
-    let of = |key: &str| {
-        open[key]
-            .as_i64()
-            .unwrap_or_else(|| panic!("{key} in {state}"))
-    };
-    assert_eq!(
-        of("budget") + of("spent"),
-        of("begun") + of("adjusted"),
-        "{state}"
-    );
-    assert!(
-        of("spent") + of("held") <= of("begun") + of("adjusted"),
-        "{state}"
-    );
-}
 
 fn decide(id: &str, step: usize) -> Value {
     json!({ "op": "decide", "id": id, "step": step, "context": { "x": 0.5, "y": 0.5 } })
@@ -246,98 +195,6 @@ fn every_event_changes_the_books_once() {
     );
 }
 
-fn ask_again(live: &mut Live, request: &Value) -> Value {
-    let request = Request::parse(request.to_string().as_bytes()).unwrap();
-    first_answer(live.handle(&request, 1).unwrap())
-}
-
-/// Messages name the member, what was found and what is accepted.
-#[test]
-fn wrong_requests_are_refused_in_words() {
-    for (text, message) in [
-        (
-            r#"{"op":"begin","budget":3}"#,
-            "episode: found nothing; accepted: a text of 1 to 200 bytes",
-        ),
-        (
-            r#"{"op":"begin","episode":"a"}"#,
-            "budget: found nothing; accepted: a whole number from 0",
-        ),
-        (
-            r#"{"op":"begin","episode":"a","budget":-1}"#,
-            "budget: found -1; accepted: a whole number from 0",
-        ),
-        (
-            r#"{"op":"begin","episode":"a","budget":1,"close":1}"#,
-            "close: found 1; accepted: true or false",
-        ),
-        (
-            r#"{"op":"decide","id":7,"step":1}"#,
-            "id: found 7; accepted: a text of 1 to 200 bytes",
-        ),
-        (
-            r#"{"op":"decide","id":null,"step":1}"#,
-            "id: found null; accepted: a text of 1 to 200 bytes",
-        ),
-        (
-            r#"{"op":"decide","id":"a","step":0}"#,
-            "step: found 0; accepted: a whole number from 1",
-        ),
-        (
-            r#"{"op":"decide","id":"a"}"#,
-            "step: found nothing; accepted: a whole number from 1, or a time",
-        ),
-        (
-            r#"{"op":"decide","id":"a","step":1,"time":"9:30"}"#,
-            "step: found beside time; accepted: one of the two",
-        ),
-        (
-            r#"{"op":"decide","id":"a","time":[9]}"#,
-            "time: found a list of 1; accepted: a time such as \"2026-11-16 09:30\"",
-        ),
-        (
-            r#"{"op":"decide","id":"a","step":1,"context":[]}"#,
-            "context: found a list of 0; accepted: an object of columns, such as {\"age\":44}",
-        ),
-        (
-            r#"{"op":"decide","id":"a","step":1,"contxt":{}}"#,
-            "decide: found the member \"contxt\"; accepted: id, step, time, context, offers, quantity",
-        ),
-        (
-            r#"{"op":"decide","id":"a","step":1,"quantity":0}"#,
-            "quantity: found 0; accepted: a whole number from 1",
-        ),
-        (
-            r#"{"op":"decide","id":"a","step":1,"offers":[2,"3"]}"#,
-            "offers: found a list of 2; accepted: a list of prices, wages or bids",
-        ),
-        (
-            r#"{"op":"adjust","id":"a","units":0}"#,
-            "units: found 0; accepted: a whole number other than 0; negative ones are taken away",
-        ),
-        (
-            r#"{"op":"forget","id":"a","ids":[]}"#,
-            "ids: found a list of 0; accepted: a list of 1 to 1000 ids",
-        ),
-        (
-            r#"{"op":"record","id":"a","step":1,"offer":2}"#,
-            "accepted: found nothing; accepted: true or false",
-        ),
-        (
-            r#"{"op":"state","x":1}"#,
-            "state: found the member \"x\"; accepted: no member",
-        ),
-        (
-            r#"{"op":"go"}"#,
-            "op: found \"go\"; accepted: begin, decide, observe, record, cancel, correct, adjust, forget, quote, end or state",
-        ),
-        ("[]", "request: found a list of 0; accepted: a JSON object"),
-    ] {
-        let refusal = Request::parse(text.as_bytes()).unwrap_err();
-        assert_eq!(refusal.message, message, "{text}");
-    }
-}
-
 /// A month of a small shop, with everything that happens in one, and a restart in the middle of each event. An independent
 /// tally keeps the books.
 #[test]
@@ -360,7 +217,7 @@ fn a_month_with_deliveries_cancellations_corrections_and_new_prices_balances() {
         if day == 15 {
             live.commit().unwrap();
             drop(live);
-            let said = common::cbwk_ok(
+            let said = cbwk_ok(
                 folder.path(),
                 &["reprice", "shop", "--prices", "1,2,3", "--budget", "8"],
             );

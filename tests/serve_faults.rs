@@ -51,11 +51,7 @@ fn killed_under_load(kills: usize, args: &[&str]) {
         let mut http = Http::start(&home, args);
         let mut client = http.client();
         for (id, (body, answer)) in &last {
-            let op = if id.ends_with(" told") {
-                "observe"
-            } else {
-                "decide"
-            };
+            let op = id.split(' ').next().unwrap();
             let (status, repeated) = client.post(op, body.as_bytes()).unwrap();
             assert_eq!(
                 (status, first_answer(repeated)),
@@ -108,10 +104,26 @@ fn killed_under_load(kills: usize, args: &[&str]) {
                 serde_json::json!({ "op": "begin", "episode": record["episode"], "budget": record["budget"] })
             }
             "decide" => {
-                serde_json::json!({ "op": "decide", "id": record["id"], "step": record["step"], "context": record["context"] })
+                let quantity = record["quantity"].as_u64().unwrap_or(1);
+                serde_json::json!({ "op": "decide", "id": record["id"], "step": record["step"], "context": record["context"], "quantity": quantity })
             }
             "observe" => {
                 serde_json::json!({ "op": "observe", "id": record["id"], "accepted": record["accepted"] })
+            }
+            "record" => {
+                serde_json::json!({ "op": "record", "id": record["id"], "step": record["step"], "context": record["context"], "offer": record["offer"], "accepted": record["accepted"] })
+            }
+            "correct" => {
+                serde_json::json!({ "op": "correct", "id": record["id"], "accepted": record["accepted"] })
+            }
+            "cancel" => {
+                serde_json::json!({ "op": "cancel", "id": record["id"], "forget": record["forget"] })
+            }
+            "adjust" => {
+                serde_json::json!({ "op": "adjust", "id": record["id"], "units": record["units"] })
+            }
+            "forget" => {
+                serde_json::json!({ "op": "forget", "id": record["id"], "ids": record["ids"] })
             }
             "end" => serde_json::json!({ "op": "end", "episode": record["episode"] }),
             _ => continue,

@@ -114,11 +114,7 @@ fn a_stop_answers_open_requests_first() {
     let http = Http::start(folder.path(), &[]);
     let mut client = http.client();
     for (id, (body, answer)) in &acknowledged {
-        let op = if id.ends_with(" told") {
-            "observe"
-        } else {
-            "decide"
-        };
+        let op = id.split(' ').next().unwrap();
         let (status, repeated) = client.post(op, body.as_bytes()).unwrap();
         assert_eq!((status, first_answer(repeated)), (200, answer.clone()));
     }

@@ -10,7 +10,8 @@ use approx::assert_abs_diff_eq;
 use cbwk_gpu::config::{Document, Study};
 use cbwk_gpu::dp::{BoundParameters, BoundSource, Coefficients};
 use cbwk_gpu::oracle::{
-    Bounds, LabeledData, Oracle, Sides, Wrapper, beta_binomial_interval, beta_binomial_upper,
+    Belief, Bounds, LabeledData, Oracle, Sides, Wrapper, beta_binomial_interval,
+    beta_binomial_upper,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -195,8 +196,6 @@ fn draws_are_truths_around_the_estimate() {
 struct Certain(Box<dyn Oracle>);
 
 impl Wrapper for Certain {
-    const USES_ESTIMATES: bool = true;
-
     fn inner(&self) -> &dyn Oracle {
         &*self.0
     }
@@ -205,11 +204,11 @@ impl Wrapper for Certain {
         &mut *self.0
     }
 
-    fn adjust(&self, estimate: f64, _bounds: Bounds) -> Bounds {
-        Bounds::around(estimate, 0.0)
+    fn adjust(&self, _action: usize, belief: &mut Belief) {
+        belief.bounds = Bounds::around(belief.estimate, 0.0);
     }
 
-    fn adjust_parameters(&self, _parameters: BoundParameters) -> Option<BoundParameters> {
+    fn parameters(&self) -> Option<BoundParameters> {
         None
     }
 }

@@ -198,6 +198,7 @@ impl BoundSource for ArmedBounds {
     fn parameters(&self) -> Option<BoundParameters> {
         Some(BoundParameters::Armed {
             bounds: self.0.clone(),
+            estimates: Vec::new(),
             by_step: false,
         })
     }

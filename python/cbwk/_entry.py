@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from ._task import Task
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Made = TypeVar("Made", Policy, Oracle)
 
 
 class Entry:
@@ -30,7 +31,9 @@ class Entry:
 
     def describe(self) -> dict[str, Any]:
         """The keys of a study file: module, class, arguments, whether it is an object, and the hash of the source."""
-        target, arguments, instance = self.code, dict[str, Any](), False
+        target: Any = self.code
+        arguments: dict[str, Any] = {}
+        instance = False
         if isinstance(target, functools.partial):
             if target.args:
                 raise ValueError(f"own code: found {target!r:.60}; accepted: functools.partial with arguments by name")
@@ -57,28 +60,28 @@ class Entry:
 
     def policy(self, handle: TaskHandle, seeds: NDArray[np.uint64]) -> tuple[Policy, bool, bool, bool]:
         """The policy of a wave; whether it decides by step, observes by step, and is told when an episode starts."""
-        task = Task.of_handle(handle)
-        if isinstance(self.code, Policy):
-            made = copy.deepcopy(self.code)
-            made.task, made.seeds = task, seeds
-        else:
-            made = self.code(task, seeds)
-        if not isinstance(made, Policy):
-            raise TypeError(f"policies: found {made!r:.60} made by {self.name}; accepted: a cbwk.Policy")
+        made = self._made(Policy, Task.of_handle(handle), seeds)
+        made.seeds = seeds
         kind = type(made)
         by_step = kind.choose is not Policy.choose
         return made, by_step, kind.observe is not Policy.observe, kind.start_episode is not Policy.start_episode
 
     def oracle(self, handle: TaskHandle) -> Oracle:
         """The oracle of a replication."""
-        task = Task.of_handle(handle)
-        if isinstance(self.code, Oracle):
-            made = copy.deepcopy(self.code)
-            made.task = task
+        return self._made(Oracle, Task.of_handle(handle))
+
+    def _made(self, base: type[Made], task: Task, *more: Any) -> Made:
+        """A new object: a copy, or made with the task if the class or function takes it."""
+        target = self.code.func if isinstance(self.code, functools.partial) else self.code
+        if isinstance(target, base):
+            made: Any = copy.deepcopy(target)
+        elif isinstance(target, type) and not {"task", "args"} & set(inspect.signature(target.__init__).parameters):  # type: ignore[misc]
+            made = self.code()
         else:
-            made = self.code(task)
-        if not isinstance(made, Oracle):
-            raise TypeError(f"oracle: found {made!r:.60} made by {self.name}; accepted: a cbwk.Oracle")
+            made = self.code(task, *more)
+        if not isinstance(made, base):
+            raise TypeError(f"found {made!r:.60} made by {self.name}; accepted: a cbwk.{base.__name__}")
+        made.task = task
         return made
 
     def conversion(self, contexts: Floats, steps: Ints, values: Floats) -> ArrayLike:
@@ -127,7 +130,7 @@ def _policy(choice: Any, objects: list[Entry]) -> dict[str, Any]:
 def _part(part: str, value: Any, objects: list[Entry]) -> dict[str, Any]:
     """A table whose key ``code`` is an object, or the object itself."""
     table = dict(value) if isinstance(value, Mapping) else {"kind": "own", "code": value}
-    if table.get("kind") != "own" or "code" not in table:
+    if "code" not in table or not isinstance(table.get("kind"), str) or table["kind"] != "own":
         return table
     code = table.pop("code")
     kinds = {"policies": Policy, "oracle": Oracle}

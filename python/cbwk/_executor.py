@@ -49,7 +49,7 @@ def run_shards(
     with watched(progress, study.name) as tell:
         try:
             for index in range(1, count + 1):
-                tasks.append(executor.submit(run_shard, study, changes, index, count, dict(shared, unwanted=unwanted)))
+                tasks.append(executor.submit(run_shard, study, index, count, changes, dict(shared, unwanted=unwanted)))
             for done, task in enumerate(as_completed(tasks), 1):
                 task.result()
                 if tell is not None:
@@ -79,7 +79,7 @@ def run_shards(
     return found_all
 
 
-def run_shard(study: Study, changes: dict[str, Any], index: int, count: int, options: dict[str, Any]) -> str:
+def run_shard(study: Study, index: int, count: int, changes: dict[str, Any], options: dict[str, Any]) -> str:
     """Runs a shard in this process."""
     return _native.run_shard(study._source, changes, index, count, **options)
 

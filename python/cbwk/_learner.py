@@ -33,6 +33,8 @@ class Offer(NamedTuple):
     """Upper confidence bound of its acceptance."""
     opportunity_cost: float
     """Value of the units in the rest of the episode."""
+    planned: float
+    """The acceptance probability that the plan uses, at most ``upper``."""
 
 
 class Day(NamedTuple):

@@ -20,8 +20,8 @@ class Oracle:
     """Base class for your own confidence bounds, in a study or a :class:`cbwk.Learner`.
 
     In a study it replaces the oracle's table, in any policy that takes an oracle: ``{"kind": "tight-opt-dp", "name": "mine",
-    "oracle": Mine}``. It may be a class or a function that makes one from the task, such as ``functools.partial(Mine,
-    prior=2)``, or an object, such as ``Mine(prior=2)``: every replication has its own, with its ``task``.
+    "oracle": Mine}``. It may be a class, an object such as ``Mine(prior=2)``, or a function of the task that makes one: every
+    replication has its own, which knows its ``task``. A class whose ``__init__`` takes ``task`` is made with it.
 
     Cost for the learners: per replication and episode one call of :meth:`fit`, one of :meth:`bounds` per 512 contexts of the
     plan that are new since the fit, and one for the new contexts of the next episode; never one per step. Policies that
@@ -54,9 +54,6 @@ class Oracle:
     by_step: bool = False
     """Whether bounds depend on the step beyond the context."""
 
-    wide_at_first: bool = False
-    """Whether bounds of an action are wide until it was tried often; used by ``optimism = "auto"``."""
-
     task: Task
     """The known part of the study; set before the first call."""
 
@@ -83,9 +80,9 @@ class Oracle:
 class Policy:
     """Base class for your own policy in a study; pass it in ``policies``.
 
-    It may be a class or a function that makes one from ``(task, seeds)``, such as ``functools.partial(Mine, rate=0.5)``, or an
-    object, such as ``Mine(rate=0.5)``, which is copied and then has ``task`` and ``seeds``. One object plays all
-    replications of a wave (as many as fit into memory, often all).
+    It may be a class, an object such as ``Mine(rate=0.5)``, or a function of ``(task, seeds)`` that makes one. One object, a
+    copy of yours, plays all replications of a wave (as many as fit into memory, often all); it knows its ``task`` and
+    ``seeds`` before the first call. A class whose ``__init__`` takes ``task`` is made with both.
 
     Override :meth:`decide` for a rule that is fixed during an episode: one call per wave and episode. Override :meth:`choose`
     for one that changes within an episode: one call per arrival, which costs a few microseconds each; :meth:`observe` tells

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,34 +92,26 @@ class Results:
         """What to know before trusting the results, policy by policy."""
         return [f"{policy['name']}: {text}" for policy in self.run["policies"] for text in policy.get("warnings", [])]
 
-    def compare(self, reference: str | None = None) -> Columns:
-        """Final regret of each policy minus that of ``reference``, paired: both had the same contexts and random draws.
+    def compare(self, policies: Iterable[str] = (), *, band: Literal["3se", "normal", "bootstrap"] = "normal") -> Columns:
+        """Final regrets of all pairs of policies compared: both of a pair had the same contexts and random draws.
 
-        Columns ``policy``, ``difference``, ``standard_error``, ``lower`` and ``upper`` (3 standard errors). The reference
-        is by default that of the study.
+        Columns ``policy``, ``minus`` (the one with the lower regret), ``difference``, ``lower`` and ``upper`` (3 standard errors,
+        95% by the normal law, or 95% by the bootstrap), ``p`` of a paired t-test and ``p_holm``, corrected for all pairs.
 
         >>> import cbwk
-        >>> results = cbwk.Study.preset("paper-auction").run(replications=4, policies=["myopic", "clairvoyant"])
-        >>> found = results.compare("clairvoyant")
-        >>> bool(found["difference"][0] > 0)
+        >>> results = cbwk.Study.preset("paper-auction").run(replications=4, policies=["myopic", "clairvoyant", "fixed:1"])
+        >>> found = results.compare(["myopic", "clairvoyant"])
+        >>> [(str(one), str(other)) for one, other in zip(found["policy"], found["minus"])]
+        [('myopic', 'clairvoyant')]
+        >>> bool(found["lower"][0] > 0)
         True
         """
-        finals = {policy["name"]: np.array(policy["final_regrets"]) for policy in self.run["policies"]}
-        name = reference or self.run.get("reference") or self.policies[0]
-        if name not in finals:
-            raise ValueError(f"reference: found {name!r:.60}; accepted: {', '.join(finals)}")
-        others = [policy for policy in finals if policy != name]
-        count = self.run["replications"]
-        pairs = [finals[policy] - finals[name] for policy in others]
-        means = np.array([pair.mean() for pair in pairs])
-        errors = np.array([pair.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan for pair in pairs])
-        return {
-            "policy": np.array(others, dtype=np.str_),
-            "difference": means,
-            "standard_error": errors,
-            "lower": means - 3 * errors,
-            "upper": means + 3 * errors,
-        }
+        if isinstance(policies, str):
+            raise ValueError(f"policies: found {policies!r:.60}; accepted: a list of names")
+        pairs = json.loads(self._found.comparison(list(policies), band))["pairs"]
+        texts = {key: np.array([pair[key] for pair in pairs], dtype=np.str_) for key in ("policy", "minus")}
+        numbers = ("difference", "lower", "upper", "p", "p_holm")
+        return {**texts, **{key: np.array([pair[key] for pair in pairs], dtype=np.float64) for key in numbers}}
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Curves of cumulative regret with bands of 3 standard errors, by matplotlib (``pip install cbwk[plots]``)."""

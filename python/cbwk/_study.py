@@ -191,7 +191,7 @@ class Study:
             result has the same bytes. Data files of the study must be readable there under the same paths.
         """
         objects = list(self._objects)
-        changes = {
+        changes: dict[str, Any] = {
             "replications": replications,
             "seed": seed,
             "episodes": episodes,

@@ -252,12 +252,11 @@ impl Batch {
     fn coefficients(&self, problem: usize, sample: &ContextSample) -> Coefficients {
         let size = sample.rewards().len();
         let rho = &self.rho[problem * size..(problem + 1) * size];
-        let mut coefficients = Coefficients::default();
         let pairs = rho.iter().zip(sample.rewards());
-        (coefficients.gain, coefficients.lcb) = pairs
+        let (gain, lcb) = pairs
             .map(|(rho, reward)| Coefficients::of(*rho, *rho, *reward))
             .unzip();
-        coefficients
+        Coefficients { gain, lcb }
     }
 
     /// The best actions by step, context and budget.

@@ -19,6 +19,8 @@ pub struct EpisodeColumns {
     cumulative_regret: Vec<f64>,
     spent: Vec<i64>,
     expected_regret: Vec<f64>,
+    played_widths: Vec<f64>,
+    played_tolerance: Vec<f64>,
 }
 
 impl EpisodeColumns {
@@ -36,14 +38,19 @@ impl EpisodeColumns {
         self.regret.push(row.regret);
         self.cumulative_regret.push(row.cumulative_regret);
         self.spent.push(row.spent.into());
-        self.expected_regret
-            .push(row.expected_regret.unwrap_or(f64::NAN));
+        for (column, value) in [
+            (&mut self.expected_regret, row.expected_regret),
+            (&mut self.played_widths, row.played_widths),
+            (&mut self.played_tolerance, row.played_tolerance),
+        ] {
+            column.push(value.unwrap_or(f64::NAN));
+        }
     }
 
     /// The rows.
     pub fn rows(&self) -> impl Iterator<Item = EpisodeRow> + '_ {
         (0..self.policy.len()).map(|i| {
-            let expected = self.expected_regret[i];
+            let known = |column: &[f64]| Some(column[i]).filter(|x| !x.is_nan());
             EpisodeRow {
                 policy: self.names[self.policy[i] as usize].clone(),
                 replication: self.replication[i] as usize,
@@ -54,7 +61,9 @@ impl EpisodeColumns {
                 regret: self.regret[i],
                 cumulative_regret: self.cumulative_regret[i],
                 spent: self.spent[i] as u32,
-                expected_regret: (!expected.is_nan()).then_some(expected),
+                expected_regret: known(&self.expected_regret),
+                played_widths: known(&self.played_widths),
+                played_tolerance: known(&self.played_tolerance),
             }
         })
     }
@@ -82,8 +91,14 @@ impl EpisodeColumns {
             columns.set_item(name, PyArray1::from_slice(py, column))?;
         }
         columns.set_item("spent", PyArray1::from_slice(py, &self.spent))?;
-        let expected = PyArray1::from_slice(py, &self.expected_regret);
-        columns.set_item("expected_regret", expected)?;
+        let optional = [
+            ("expected_regret", &self.expected_regret),
+            ("played_widths", &self.played_widths),
+            ("played_tolerance", &self.played_tolerance),
+        ];
+        for (name, column) in optional {
+            columns.set_item(name, PyArray1::from_slice(py, column))?;
+        }
         Ok(columns)
     }
 }

@@ -141,7 +141,7 @@ impl Given<'_> {
             let (budget, row) = (place % self.width, place / self.width);
             let (context, step) = (row % contexts, row / contexts);
             let field = format!("policy[{step}, {context}, {budget}]");
-            let sum: f64 = self.actions(place).map(|(_, share)| share).sum();
+            let sum = self.actions(place).fold(0.0, |sum, (_, share)| sum + share);
             if (sum - 1.0).abs() > SUM_TOLERANCE {
                 return Err(refused(
                     &field,

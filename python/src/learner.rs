@@ -32,8 +32,8 @@ pub struct LiveLearner {
 /// The ended episode: number, reward, units spent, observations, and whether it was replanned.
 type Day = (usize, f64, u32, usize, bool);
 
-/// Number, action, value, cost, reward, lower, upper, opportunity cost.
-type Offer = (u64, usize, Option<f64>, u32, f64, f64, f64, f64);
+/// Number, action, value, cost, reward, lower, upper, opportunity cost, planned.
+type Offer = (u64, usize, Option<f64>, u32, f64, f64, f64, f64, f64);
 
 /// Labeled rows from outside.
 struct LabeledRows {
@@ -117,7 +117,7 @@ impl LiveLearner {
         } else {
             let read = read(settings, tables::table("oracle", oracle)?, &known)?;
             let config = read.oracle.check("oracle", &known).map_err(wrong)?;
-            let checked = read.learning.check("policy", &known, config.facts(), 0);
+            let checked = read.learning.check("policy", config.facts(), 0);
             let sides = checked.map_err(wrong)?.sides();
             let start = ChaCha8Rng::seed_from_u64(seed);
             let oracle = config.build(&known, episodes, start, None, sides);
@@ -176,6 +176,7 @@ impl LiveLearner {
                 bounds.0,
                 bounds.1,
                 bounds.2,
+                offer.planned,
             ))
         })
     }
@@ -185,7 +186,7 @@ impl LiveLearner {
     fn observe(&self, py: Python, accepted: bool, number: Option<u64>) -> PyResult<()> {
         self.at_once(py, |learner| match number {
             None => learner.observe(accepted),
-            Some(number) => learner.observe_offer(number, accepted),
+            Some(number) => learner.observe_offer(number, accepted).map(drop),
         })
     }
 

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use cbwk_gpu::config::StudyFile;
 use cbwk_gpu::error::{InputError, OutputError};
 use cbwk_gpu::report;
+use cbwk_gpu::report::comparison::Comparison;
 use cbwk_gpu::results::{CsvReader, EpisodeRow, Results, ResultsFolder};
+use cbwk_gpu::statistics::Band;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::{EpisodeColumns, summary};
-use crate::errors::{of_input, of_output};
+use crate::errors::{of_input, of_output, refused, wrong};
 
 /// A data file of a study: its name in the folder and its content.
 pub type DataCopy = (String, Vec<u8>);
@@ -149,6 +151,21 @@ impl RunResults {
             &[],
         )
         .expect("all columns are known")
+    }
+
+    /// Final regrets of all pairs of some policies compared, as JSON; `policies` empty is all.
+    fn comparison(&self, policies: Vec<String>, band: &str) -> PyResult<String> {
+        let band = match band {
+            "3se" => Band::ThreeErrors,
+            "normal" => Band::Normal,
+            "bootstrap" => Band::Bootstrap,
+            other => {
+                let accepted = "3se, normal, bootstrap";
+                return Err(refused("band", format!("`{other}`"), accepted));
+            }
+        };
+        let found = Comparison::new(&self.results.run, &policies, band).map_err(wrong)?;
+        serde_json::to_string(&found).map_err(wrong)
     }
 
     /// Notes of the study's check.

@@ -132,8 +132,8 @@ class Crossed(Armed):
 
 
 class NoInit(cbwk.Policy):
-    def __init__(self):
-        pass
+    def __init__(self, rate):
+        self.rate = rate
 
 
 @pytest.mark.parametrize(

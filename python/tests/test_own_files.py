@@ -15,8 +15,8 @@ import pytest
 class Rate(cbwk.Policy):
     """Offers the dearest action that a rate per remaining step allows."""
 
-    def __init__(self, rate=1.0, floor=1):
-        self.rate, self.floor = rate, floor
+    def __init__(self, rate=1.0, floor=1, note=None):
+        self.rate, self.floor, self.note = rate, floor, note
 
     def decide(self, episode, budget, contexts, steps, replications):
         left = self.task.horizon + 1 - steps[:, np.newaxis]
@@ -113,8 +113,6 @@ def test_a_rerun_without_the_class_is_refused_by_name(program, tmp_path):
 )
 def test_python_runs_the_file_again_also_on_executors(tmp_path, policy):
     chosen = ["random", policy, {"kind": "myopic", "name": "flat", "oracle": functools.partial(Flat, width=0.2)}]
-    if policy is Rate:
-        chosen[1] = {"kind": "own", "code": functools.partial(Made, rate=1.0), "name": "Rate"}
     first = study().run(**SMALL, policies=chosen, out=tmp_path / "own")
     again = cbwk.Study.from_file(tmp_path / "own" / "study.toml").run()
     with ProcessPoolExecutor(2) as pool:
@@ -125,8 +123,8 @@ def test_python_runs_the_file_again_also_on_executors(tmp_path, policy):
 
 
 def test_arguments_that_cannot_be_read_back_are_refused(tmp_path):
-    study().run(**SMALL, policies=[Rate(rate=np.float64(2.0), floor=object)], out=tmp_path / "own")
-    with pytest.raises(ValueError, match="with arguments `rate=2.0, floor=<class 'object'>`, which cannot be read back"):
+    study().run(**SMALL, policies=[Rate(rate=np.float64(2.0), note=object)], out=tmp_path / "own")
+    with pytest.raises(ValueError, match="with arguments `rate=2.0, note=<class 'object'>`, which cannot be read back"):
         cbwk.Study.from_file(tmp_path / "own" / "study.toml").run()
 
 

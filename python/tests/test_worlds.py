@@ -129,8 +129,12 @@ def test_results_say_how_sure_they_are():
     assert (regret, regret.standard_error) == (run["final_regret"], run["standard_error"])
     assert "cpu f64" in repr(results)
     compared = results.compare()
-    assert list(compared["policy"]) == ["tight-opt-dp"]
-    assert compared["difference"][0] == pytest.approx(run["paired_difference"], rel=1e-12)
-    assert compared["standard_error"][0] == pytest.approx(run["paired_standard_error"], rel=1e-9)
+    assert {compared["policy"][0], compared["minus"][0]} == {"tight-opt-dp", "clairvoyant"}
+    # The policy with the lower regret is subtracted.
+    assert compared["difference"][0] == pytest.approx(abs(run["paired_difference"]), rel=1e-9)
+    half = compared["upper"][0] - compared["difference"][0]
+    assert half == pytest.approx(1.959964 * run["paired_standard_error"], rel=1e-6)
+    with pytest.raises(ValueError, match="policy: found `x`"):
+        results.compare(["x"])
     warned = study(policies=[{"kind": "mimic-opt-dp", "oracle": {"kind": "logistic", "gamma": 0.5}}]).run()
     assert warned.warnings and warned.warnings[0] in str(warned) and "warning:" in warned._repr_html_()

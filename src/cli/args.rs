@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::long_args::{ClusterCommand, MergeArgs, StatusArgs, VerifyArgs};
+use super::compare::CompareArgs;
+use super::long_args::{ClusterCommand, MergeArgs, RepairArgs, StatusArgs, VerifyArgs};
 use super::machine_args::MachineArgs;
 use super::offer::OfferArgs;
 use super::serve_args::ServeArgs;
-use super::task_args::{EvaluateArgs, FitArgs, ImportArgs, PlanArgs, RepriceArgs};
+use super::task_args::{
+    BackupArgs, EvaluateArgs, FitArgs, ImportArgs, PilotArgs, PlanArgs, RepriceArgs,
+};
 use super::terminal;
 use cbwk_gpu::report::style::Style;
 
@@ -35,8 +38,15 @@ pub enum Command {
     Merge(MergeArgs),
     /// Say how far a study is, per policy and shard, judged by its files.
     Status(StatusArgs),
-    /// Verify a folder: checksums, the summary from the episodes, one replication run again.
+    /// Verify a folder: checksums, the summary from the episodes, one replication run again; of a task folder, its journal
+    /// from the first line, replayed and compared with the snapshot.
     Verify(VerifyArgs),
+    /// Copy a task folder, or a folder of task folders, as it is at one moment, also while it is served, and check the copy by
+    /// replaying its journal. Restoring is copying it back.
+    Backup(BackupArgs),
+    /// Repair a damaged journal of a task folder: keep the lines before the damage, put the rest into another file, and say
+    /// what is lost.
+    Repair(RepairArgs),
     /// Run a study on a cluster.
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -63,6 +73,9 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Run a task folder's learner: an offer for every customer, as JSON lines or HTTP, every answer in a journal.
     Serve(ServeArgs),
+    /// Say what a pilot shows so far: what the learner earns a day beyond the baseline, with an interval that holds at all
+    /// times.
+    Pilot(PilotArgs),
     /// Change the prices or the largest budget of a task folder in use; what was learnt is kept.
     Reprice(RepriceArgs),
     /// List the graphics adapters of this machine, and say which one `--backend auto` would take and why.
@@ -126,7 +139,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
     pub delta: Option<f64>,
     /// Policy to run, by kind or by its name in the study (repeatable). Kinds: mimic-opt-dp, tight-opt-dp,
-    /// thompson-opt-dp, square-cbwk, logistic-ucb1, ts-fixed, ts-update, lin-cbwk, primal-dual, resolve, explore-then-commit,
+    /// thompson-opt-dp, plug-in, square-cbwk, logistic-ucb1, ts-fixed, ts-update, lin-cbwk, primal-dual, resolve, explore-then-commit,
     /// epsilon-greedy, dual-pacing, pid-pacing, clairvoyant, fluid, myopic, random, fixed:<a> (fixed:0 offers nothing).
     #[arg(long = "policy", value_name = "KIND")]
     pub policies: Vec<String>,
@@ -183,35 +196,6 @@ const ENGINES: &str = "Shards run on any engine:
               shared volume, whose containers run sh -c 'exec \\
                 cbwk-gpu simulate STUDY.toml --out DIR --resume \\
                 --shard $((JOB_COMPLETION_INDEX + 1))/64'";
-
-/// Arguments of `compare`.
-#[derive(Debug, Args)]
-pub struct CompareArgs {
-    /// Results folder of a study.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Policy to compare, by its name in the study (repeatable). Default: all.
-    #[arg(long = "policy", value_name = "NAME")]
-    pub policies: Vec<String>,
-    /// Bands around means and differences.
-    #[arg(long, value_enum, default_value_t = BandChoice::ThreeSe)]
-    pub band: BandChoice,
-    /// What standard output gets.
-    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
-    pub format: TableFormat,
-}
-
-/// How bands are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BandChoice {
-    /// 3 standard errors.
-    #[value(name = "3se")]
-    ThreeSe,
-    /// 95% by the normal law.
-    Normal,
-    /// 95% by 2,000 bootstrap resamples of the replications.
-    Bootstrap,
-}
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]

@@ -21,6 +21,8 @@ const SIZES: usize = 8;
 pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<()> {
     let document = machine::open_study(args.study.as_deref(), args.preset.as_deref())?;
     let study = Study::from_document(&document)?;
+    let checked = study.check_own();
+    checked.map_err(|invalid| document.locate(&invalid))?;
     let setting = CoverageSetting {
         delta: args.delta.unwrap_or(study.delta),
         episodes: study.episodes,

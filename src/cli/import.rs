@@ -127,6 +127,7 @@ fn spec(args: &ImportArgs) -> Result<ImportSpec, InputError> {
     Ok(ImportSpec {
         episode: given(&args.episode),
         step,
+        zone: args.zone.clone(),
         action: given(&args.action),
         accepted: given(&args.accepted),
         features: args.features.clone().map(|mut names| {

@@ -5,17 +5,18 @@ use std::io::Write;
 use clap::ValueEnum;
 
 use super::args::{Format, TableFormat};
-use super::long_args::{MergeArgs, SlurmArgs, StatusArgs, VerifyArgs};
+use super::long_args::{MergeArgs, RepairArgs, SlurmArgs, StatusArgs, VerifyArgs};
 use super::machine_args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use super::runner::{explain, results_folder};
 use super::show::{Shown, print, show};
 use super::slurm::SlurmArray;
 use super::{machine, resources};
 use cbwk_gpu::config::{Document, StudyFile, Sweep};
-use cbwk_gpu::error::InputError;
+use cbwk_gpu::error::{InputError, printable};
 use cbwk_gpu::experiment::Shard;
 use cbwk_gpu::files::safe_name;
 use cbwk_gpu::runs::{self, MadeWith, PolicyStatus, ShardState, Shards, Status};
+use cbwk_gpu::shop::TaskFolder;
 
 /// Runs `merge`.
 pub fn merge(args: &MergeArgs) -> anyhow::Result<()> {
@@ -100,6 +101,15 @@ fn in_words(status: &Status) -> String {
 /// Runs `verify`.
 pub fn verify(args: &VerifyArgs) -> anyhow::Result<()> {
     machine::set_threads(args.threads)?;
+    if TaskFolder::is_one(&args.folder) {
+        let checks = TaskFolder::open(&args.folder)?.check_journal()?;
+        let mut out = std::io::stdout().lock();
+        for check in checks {
+            writeln!(out, "{check}")?;
+        }
+        writeln!(out, "verified")?;
+        return Ok(());
+    }
     let made = runs::made_with(&args.folder).map_err(explain)?;
     let mut backend = machine::backend(&asked(&made, args))?;
     let verified = runs::verify(&args.folder, backend.as_mut());
@@ -110,6 +120,32 @@ pub fn verify(args: &VerifyArgs) -> anyhow::Result<()> {
         writeln!(out, "{name}: {}", one.checks.join("; "))?;
     }
     writeln!(out, "verified")?;
+    Ok(())
+}
+
+/// Runs `repair`.
+pub fn repair(args: &RepairArgs) -> anyhow::Result<()> {
+    machine::set_threads(None)?;
+    let repaired = TaskFolder::open(&args.folder)?.repair_journal()?;
+    let mut out = std::io::stdout().lock();
+    match &repaired.aside {
+        None => writeln!(
+            out,
+            "nothing to repair: all {} lines are whole",
+            repaired.kept
+        )?,
+        Some(aside) => {
+            writeln!(
+                out,
+                "{} lines are kept; the rest is in {}",
+                repaired.kept,
+                aside.display()
+            )?;
+            for lost in &repaired.lost {
+                writeln!(out, "{}", printable(lost))?;
+            }
+        }
+    }
     Ok(())
 }
 

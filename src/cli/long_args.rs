@@ -43,12 +43,20 @@ pub struct StatusArgs {
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Folder of a study, finished or not, or of its shards.
+    /// Folder of a study, finished or not, or of its shards; or a task folder, which may be served meanwhile.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// Worker threads. Default: one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+}
+
+/// Arguments of `repair`.
+#[derive(Debug, Args)]
+pub struct RepairArgs {
+    /// Task folder whose journal is damaged. It must not be served.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// Clusters.

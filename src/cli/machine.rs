@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 use super::colour;
 use super::machine_args::{BackendChoice, MachineArgs, Precision, StrategyChoice};
 use cbwk_gpu::config::{Document, nearest_preset, preset};
@@ -149,7 +151,11 @@ pub fn set_threads(threads: Option<u16>) -> anyhow::Result<usize> {
     let threads = given.map_or(0, |threads: usize| threads.min(1024));
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
-        .build_global()?;
+        .stack_size(8 << 20)
+        .build_global()
+        .context(
+            "the worker threads cannot be started; see ulimit -u, or use fewer with --threads",
+        )?;
     Ok(rayon::current_num_threads())
 }
 

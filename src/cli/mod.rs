@@ -1,6 +1,7 @@
 //! The command line: arguments, output and exit codes.
 
 mod args;
+mod backup;
 mod calibrate;
 mod colour;
 mod compare;
@@ -10,11 +11,13 @@ mod failure;
 mod fit;
 mod import;
 mod interrupt;
+mod log;
 mod long;
 mod long_args;
 mod machine;
 mod machine_args;
 mod offer;
+mod pilot;
 mod plan;
 mod presets;
 mod progress;
@@ -26,6 +29,8 @@ mod runner;
 mod sample_sizes;
 mod serve;
 mod serve_args;
+mod serve_http;
+mod serve_shops;
 mod shell;
 mod show;
 mod simulate;
@@ -37,6 +42,7 @@ mod terminal;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::thread::Builder;
 
 use clap::{CommandFactory, FromArgMatches};
 
@@ -46,9 +52,27 @@ use cbwk_gpu::report::style::folded;
 use interrupt::Interrupted;
 use long_args::ClusterCommand;
 
+/// Stack of the thread that runs the command. It is stated, so that a limit for the process's first thread does not matter.
+const STACK: usize = 8 << 20;
+
+/// Runs the command line on a thread of its own.
+pub fn main() -> ExitCode {
+    let thread = Builder::new().name("command".into()).stack_size(STACK);
+    match thread.spawn(command) {
+        // The message of a panic has been printed.
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
+        Err(error) => {
+            say(&format!(
+                "error no thread can be started ({error}); see ulimit -u and -v"
+            ));
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// Parses and runs the command line. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 the requested backend cannot
 /// run here.
-pub fn main() -> ExitCode {
+fn command() -> ExitCode {
     let asked = colour::asked();
     let matches = Cli::command().color(asked).try_get_matches();
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -96,6 +120,8 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Merge(args) => long::merge(args),
         Command::Status(args) => long::status(args),
         Command::Verify(args) => long::verify(args),
+        Command::Backup(args) => backup::backup(args),
+        Command::Repair(args) => long::repair(args),
         Command::Cluster(ClusterCommand::Slurm(args)) => long::slurm(args),
         Command::Solve(args) => solve::solve(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
@@ -108,6 +134,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Offer(args) => offer::offer(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Serve(args) => serve::serve(args),
+        Command::Pilot(args) => pilot::pilot(args),
         Command::Reprice(args) => reprice::reprice(args),
         Command::Devices => devices::devices(),
         Command::Presets(args) => presets::presets(args),

@@ -66,7 +66,11 @@ fn read(args: &ReportArgs) -> Result<Page, InputError> {
     {
         return Ok(Page::Sweep(SweepReport::read(folder)?));
     }
-    let runs = args.folders.iter().map(|folder| Results::read(folder));
+    let runs = args.folders.iter().map(|folder| {
+        let results = Results::read(folder)?;
+        results.check_sums()?;
+        Ok(results)
+    });
     Ok(Page::Runs(Report::new(runs.collect::<Result<_, _>>()?)))
 }
 

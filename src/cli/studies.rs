@@ -18,10 +18,11 @@ impl Studies {
     /// The studies of a study file.
     pub fn of_document(document: &Document) -> Result<Self, InputError> {
         let Some(sweep) = document.sweep()? else {
-            let files = vec![StudyFile::from_document(document)?];
+            let files = vec![runnable(document, StudyFile::from_document(document)?)?];
             return Ok(Self { index: None, files });
         };
-        let files = sweep.points.iter().map(StudyFile::of_point);
+        let file = |point: &SweepPoint| runnable(&point.document, StudyFile::of_point(point)?);
+        let files = sweep.points.iter().map(file);
         let files: Vec<StudyFile> = files.collect::<Result<_, _>>()?;
         let point = |point: &SweepPoint| SweptPoint {
             label: point.label.clone(),
@@ -108,4 +109,11 @@ impl Studies {
         let text = format!("; {number} of {count} studies are finished in {place}");
         self.index.is_some().then_some(text)
     }
+}
+
+/// Refuses a study with own code, which this program cannot run, before anything is written.
+fn runnable(document: &Document, file: StudyFile) -> Result<StudyFile, InputError> {
+    let checked = file.study.check_own();
+    checked.map_err(|invalid| document.locate(&invalid))?;
+    Ok(file)
 }

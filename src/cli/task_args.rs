@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::args::{Format, TableFormat};
 use cbwk_gpu::history::evaluate::PolicyName;
-use cbwk_gpu::history::{POOLED_BELOW, parse_time};
+use cbwk_gpu::history::{POOLED_BELOW, Zone, parse_time};
 use cbwk_gpu::task::HORIZON_LIMIT;
 
 /// Arguments of `import`.
@@ -27,6 +27,10 @@ pub struct ImportArgs {
     /// Column of the time (such as 2026-11-16 09:30); the day is cut into equal steps.
     #[arg(long, value_name = "COL")]
     pub time: Option<String>,
+    /// The zone of the shop's clocks, such as Europe/Vienna or +01:00: times with another zone are converted, times without one
+    /// are taken as local. Needed if the times have different zones.
+    #[arg(long, value_name = "ZONE", requires = "time", value_parser = Zone::parse)]
+    pub zone: Option<Zone>,
     /// Column of the days before the end of the episode, such as the days between booking and night: the last step is 0 days
     /// before.
     #[arg(long, value_name = "COL", conflicts_with_all = ["time", "step"])]
@@ -86,6 +90,17 @@ pub struct ImportArgs {
     /// What standard output gets.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// Arguments of `backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// Task folder, or folder of task folders.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Folder for the copy, which must not exist. Of several shops each gets a folder in it.
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
 }
 
 /// Arguments of `fit`.
@@ -227,4 +242,15 @@ pub struct RepriceArgs {
     /// Only say what would be kept and what would not.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `pilot`.
+#[derive(Debug, Args)]
+pub struct PilotArgs {
+    /// Task folder that was served with --pilot.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// How the result is printed.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
 }

@@ -273,6 +273,7 @@ impl Document {
     /// Replaces the policies by these, in this order. Every name is taken once.
     pub fn set_policies(&mut self, wanted: &[Wanted], option: &str) {
         let mut chosen: Vec<Item> = Vec::new();
+        let is_asked = |name: &str| wanted.contains(&Wanted::Named(name.into()));
         for (place, want) in wanted.iter().enumerate() {
             let name = match want {
                 Wanted::Named(_) if wanted[..place].contains(want) => continue,
@@ -288,7 +289,13 @@ impl Document {
                 names.contains(&Some(name))
             };
             let before = chosen.len();
-            chosen.extend(self.policies().iter().filter(is_wanted).cloned());
+            // A policy that is asked for by its name is not taken for its kind as well.
+            let asked_by_name = |item: &&Item| {
+                item.text("name")
+                    .is_none_or(|own| own == name || !is_asked(own))
+            };
+            let found = self.policies().iter().filter(is_wanted);
+            chosen.extend(found.filter(asked_by_name).cloned());
             if chosen.len() == before {
                 let kind = Item::of_option(Node::Text(name.clone()), option);
                 let table = Node::Table(vec![("kind".into(), kind)]);

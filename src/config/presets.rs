@@ -34,6 +34,7 @@ pub const PRESETS: &[Preset] = presets![
     "linear-pricing",
     "smooth-pricing",
     "nonlinear-pricing",
+    "one-customer",
     "crowd-procurement",
     "rush-hour-pricing",
     "hotel-pricing",

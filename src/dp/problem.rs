@@ -180,6 +180,8 @@ pub enum BoundParameters {
     Armed {
         /// Pairs, actions of a step together.
         bounds: Vec<[f64; 2]>,
+        /// The estimates, in the same order.
+        estimates: Vec<f64>,
         /// Whether they differ by step.
         by_step: bool,
     },
@@ -203,6 +205,8 @@ pub struct EllipsoidParameters {
     pub scale: f64,
     /// The largest size of mu's entries times those of phi, entry by entry, where the bonus goes inside f.
     pub limits: Option<Vec<f64>>,
+    /// kappa z of [`crate::oracle::Tolerant`] by action: bounds come closer to the estimate by this times sigma.
+    pub tolerance: Vec<f64>,
     /// Whether lcb := ucb.
     pub coupled: bool,
 }
@@ -211,8 +215,13 @@ impl BoundParameters {
     /// The same upper bounds with lcb := ucb.
     pub fn coupled(self) -> Self {
         match self {
-            Self::Armed { bounds, by_step } => Self::Armed {
+            Self::Armed {
+                bounds,
+                estimates,
+                by_step,
+            } => Self::Armed {
                 bounds: bounds.into_iter().map(|[ucb, _]| [ucb, ucb]).collect(),
+                estimates,
                 by_step,
             },
             Self::Ellipsoid(parameters) => Self::Ellipsoid(EllipsoidParameters {

@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{Latencies, Purpose, Streams};
-use crate::policy::Policy;
+use crate::policy::{Played, Policy};
 use crate::task::EpisodeContexts;
 use crate::world::World;
 
@@ -27,7 +27,7 @@ pub struct Environment {
 
 /// The outcome of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(from = "(f64, u32, Option<f64>)", into = "(f64, u32, Option<f64>)")]
+#[serde(from = "Cells", into = "Cells")]
 pub struct EpisodeOutcome {
     /// Sum of rewards.
     pub reward: f64,
@@ -35,21 +35,30 @@ pub struct EpisodeOutcome {
     pub spent: u32,
     /// Exact expected reward of the policy's plan, if evaluated.
     pub expected: Option<f64>,
+    /// What the regret of a learner consists of.
+    pub played: Option<Played>,
 }
 
-impl From<(f64, u32, Option<f64>)> for EpisodeOutcome {
-    fn from((reward, spent, expected): (f64, u32, Option<f64>)) -> Self {
+/// An outcome as files have it, without names.
+#[derive(Debug, Serialize, Deserialize)]
+struct Cells(f64, u32, Option<f64>, #[serde(default)] Option<(f64, f64)>);
+
+impl From<Cells> for EpisodeOutcome {
+    fn from(Cells(reward, spent, expected, played): Cells) -> Self {
+        let played = played.map(|(widths, tolerance)| Played { widths, tolerance });
         Self {
             reward,
             spent,
             expected,
+            played,
         }
     }
 }
 
-impl From<EpisodeOutcome> for (f64, u32, Option<f64>) {
+impl From<EpisodeOutcome> for Cells {
     fn from(episode: EpisodeOutcome) -> Self {
-        (episode.reward, episode.spent, episode.expected)
+        let played = episode.played.map(|p| (p.widths, p.tolerance));
+        Self(episode.reward, episode.spent, episode.expected, played)
     }
 }
 
@@ -158,6 +167,7 @@ impl Environment {
             reward,
             spent: b_t - budget,
             expected: None,
+            played: policy.played(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Regret of a policy: the cumulative sum of opt_t minus realised reward, averaged over replications, with errors.
 
 use super::{EpisodeOutcome, Yardstick};
+use crate::policy::Played;
 use crate::statistics::{CurveMoments, Growth, MeanAndError};
 
 /// Summary of one policy's regret.
@@ -17,6 +18,9 @@ pub struct RegretSummary {
     /// Cumulative regret after the last episode with the plans' exact expected rewards instead of realised rewards, if
     /// known.
     pub expected: Option<MeanAndError>,
+    /// What the regret bound consists of, summed over all episodes, for learners: widths of bounds and tolerances of the
+    /// pairs that were offered, as means over replications.
+    pub played: Option<Played>,
     /// Growth rate of the regret over the last half of the episodes, if the final regret is significantly positive.
     pub slope: Option<MeanAndError>,
 }
@@ -31,6 +35,7 @@ pub struct RegretTally<'a> {
     earned: f64,
     finals: Vec<f64>,
     expected: Option<Vec<f64>>,
+    played: Option<Played>,
 }
 
 impl<'a> RegretTally<'a> {
@@ -45,6 +50,7 @@ impl<'a> RegretTally<'a> {
             earned: 0.0,
             finals: Vec::with_capacity(replications),
             expected: Some(Vec::with_capacity(replications)),
+            played: Some(Played::default()),
         }
     }
 
@@ -59,6 +65,12 @@ impl<'a> RegretTally<'a> {
         self.earned = rewards().fold(self.earned, |sum, reward| sum + reward);
         let total: f64 = opt.iter().sum();
         self.finals.push(total - rewards().sum::<f64>());
+        for episode in episodes {
+            self.played = self.played.zip(episode.played).map(|(a, b)| Played {
+                widths: a.widths + b.widths,
+                tolerance: a.tolerance + b.tolerance,
+            });
+        }
         let expected: Option<f64> = episodes.iter().map(|e| e.expected).sum();
         match (&mut self.expected, expected) {
             (Some(all), Some(expected)) => all.push(total - expected),
@@ -80,6 +92,10 @@ impl<'a> RegretTally<'a> {
             finals: self.finals,
             mean_reward: earned / opt.len() as f64,
             share_of_opt: earned / opt.iter().sum::<f64>(),
+            played: self.played.map(|sum| Played {
+                widths: sum.widths / replications,
+                tolerance: sum.tolerance / replications,
+            }),
             expected: self.expected.map(|all| MeanAndError::of(&all)),
         }
     }
@@ -118,6 +134,7 @@ mod tests {
             reward,
             spent: 1,
             expected,
+            played: None,
         };
         let mut tally = RegretTally::new(&yardstick, 2);
         tally.add(&[outcome(1.0, Some(1.5)), outcome(0.0, Some(1.0))]);

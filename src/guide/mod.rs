@@ -7,6 +7,7 @@
 //! | [`results`] | the files of a results folder, column by column; reports |
 //! | [`own_data`] | from a log of real customers to prices |
 //! | [`live`] | offers to real customers, one at a time |
+//! | [`operating`] | the service in operation: several shops, keys, metrics, damage, backups |
 //! | [`clusters`] | long studies: resume, shards, merge |
 //! | [`comparison`] | the paper's comparison, improvements on it, the value of unlabeled data |
 //! | [`speed`] | how plans are computed on CPU and GPU, and how fast |
@@ -22,6 +23,8 @@ pub mod commands {}
 pub mod comparison {}
 #[doc = include_str!("live.md")]
 pub mod live {}
+#[doc = include_str!("operating.md")]
+pub mod operating {}
 #[doc = include_str!("own_data.md")]
 pub mod own_data {}
 #[doc = include_str!("results.md")]

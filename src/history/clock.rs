@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::calendar::{DateOrder, civil, day_number};
+use super::zone::{Zone, offset_of};
 use crate::error::Invalid;
 
 /// Seconds of a day.
@@ -15,12 +16,14 @@ pub struct Moment {
     pub day: Option<i64>,
     /// Seconds since midnight.
     pub second: u32,
+    /// Seconds ahead of UTC, if a zone was given.
+    pub offset: Option<i32>,
 }
 
 impl Moment {
     /// Reads `2026-11-16 09:30`, `2026-11-16T09:30:05Z`, `16.11.2026 09:30`, `09:30:05`, `9:30 PM`, or seconds (or
-    /// milliseconds) since 1970; `16/11/2026` or `11/16/2026` if the order of days and months is known. Time zones are
-    /// ignored: the local time counts.
+    /// milliseconds) since 1970; `16/11/2026` or `11/16/2026` if the order of days and months is known. The local time
+    /// counts; a zone is kept beside it, for [`Moment::local`].
     pub fn parse(text: &str, order: Option<DateOrder>) -> Option<Self> {
         if let Ok(number) = text.parse::<f64>() {
             return Self::since_epoch(number);
@@ -34,20 +37,40 @@ impl Moment {
             Some(date) => Some(day_number(date, order)?),
             None => None,
         };
-        let second = second_of(time)?;
-        Some(Self { day, second })
+        let (second, offset) = second_of(time)?;
+        Some(Self {
+            day,
+            second,
+            offset,
+        })
+    }
+
+    /// The same moment on the clocks of a zone. A time without a zone of its own is taken as local; a time of day without
+    /// its date has none in a zone with daylight saving.
+    pub fn local(self, zone: &Zone) -> Option<Self> {
+        let Some(offset) = self.offset else {
+            return Some(self);
+        };
+        let utc = self.absolute() - i64::from(offset);
+        let ahead = zone.offset(self.day.map(|_| utc))?;
+        let local = utc + i64::from(ahead);
+        Some(Self {
+            day: self.day.map(|_| local.div_euclid(i64::from(DAY))),
+            second: local.rem_euclid(i64::from(DAY)) as u32,
+            offset: Some(ahead),
+        })
     }
 
     /// Whether a text is a time or a date in any format.
     pub fn is_date(text: &str) -> bool {
-        Self::second_of(text).is_some() || Self::second_of(&format!("{text} 00:00")).is_some()
+        Self::of_day(text).is_some() || Self::of_day(&format!("{text} 00:00")).is_some()
     }
 
-    /// Seconds since midnight, for which the order of days and months does not matter.
-    pub fn second_of(text: &str) -> Option<u32> {
+    /// A time of which only the time of day matters, and so not the order of days and months.
+    pub fn of_day(text: &str) -> Option<Self> {
         let orders = [DateOrder::DayFirst, DateOrder::MonthFirst];
         let mut moments = orders.iter().map(|order| Self::parse(text, Some(*order)));
-        moments.find_map(|moment| moment.map(|m| m.second))
+        moments.find_map(|moment| moment)
     }
 
     fn since_epoch(number: f64) -> Option<Self> {
@@ -61,6 +84,7 @@ impl Moment {
         Some(Self {
             day: Some(seconds.div_euclid(i64::from(DAY))),
             second: seconds.rem_euclid(i64::from(DAY)) as u32,
+            offset: Some(0),
         })
     }
 
@@ -81,8 +105,8 @@ pub fn date_of(day: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Seconds since midnight of `9:30`, `09:30:05.25`, `09:30:05+01:00`, `9:30 PM`.
-fn second_of(time: &str) -> Option<u32> {
+/// Seconds since midnight of `9:30`, `09:30:05.25`, `09:30:05+01:00`, `9:30 PM`, and its offset.
+fn second_of(time: &str) -> Option<(u32, Option<i32>)> {
     const NOON: u32 = DAY / 2;
     let at = time
         .len()
@@ -95,13 +119,17 @@ fn second_of(time: &str) -> Option<u32> {
         _ => return second_of_day(time),
     };
     // 12:30 AM is half past midnight, 12:30 PM half past noon.
-    let second = second_of_day(clock)?;
+    let (second, offset) = second_of_day(clock)?;
     let is_valid = (3600..NOON + 3600).contains(&second);
-    is_valid.then_some(start + second % NOON)
+    is_valid.then_some((start + second % NOON, offset))
 }
 
-fn second_of_day(time: &str) -> Option<u32> {
+fn second_of_day(time: &str) -> Option<(u32, Option<i32>)> {
     let end = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+    let offset = match time[end..].trim() {
+        "" => None,
+        zone => Some(offset_of(zone)?),
+    };
     let mut parts = time[..end].trim().split(':');
     let whole = |part: &str, limit: u32| {
         let digits =
@@ -123,7 +151,7 @@ fn second_of_day(time: &str) -> Option<u32> {
     parts
         .next()
         .is_none()
-        .then_some(hour * 3600 + minute * 60 + second)
+        .then_some((hour * 3600 + minute * 60 + second, offset))
 }
 
 /// When an episode opens and closes; the time between is divided into equal steps.
@@ -213,7 +241,7 @@ pub fn show_time(second: u32) -> String {
 
 /// Parses a time of day.
 pub fn parse_time(text: &str) -> Option<u32> {
-    second_of(text.trim())
+    second_of(text.trim()).map(|(second, _)| second)
 }
 
 mod time_of_day {
@@ -278,6 +306,27 @@ mod tests {
         ] {
             assert_eq!(second(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn zones_are_converted_and_times_without_one_are_local() {
+        let at = |text: &str, zone: &str| {
+            let zone = Zone::parse(zone).unwrap();
+            let moment = Moment::parse(text, None)?.local(&zone)?;
+            Some((moment.date(), show_time(moment.second)))
+        };
+        let is = |day: &str, time: &str| Some((Some(day.to_string()), time.to_string()));
+        let (vienna, winter, summer) = ("Europe/Vienna", "2026-11-16", "2026-07-16");
+        assert_eq!(at("2026-11-16T10:00Z", vienna), is(winter, "11:00"));
+        assert_eq!(at("2026-07-16T10:00Z", vienna), is(summer, "12:00"));
+        assert_eq!(at("2026-11-16T10:00+09:00", vienna), is(winter, "02:00"));
+        assert_eq!(at("2026-11-16T10:00", vienna), is(winter, "10:00"));
+        assert_eq!(at("2026-11-17T03:00+0900", "-05:30"), is(winter, "12:30"));
+        assert_eq!(at("1794830400", "Z"), is(winter, "12:00"));
+        assert_eq!(at("10:00Z", "+01:00"), Some((None, "11:00".into())));
+        assert_eq!(at("10:00Z", vienna), None);
+        assert_eq!(at("10:00+25:00", vienna), None);
+        assert!(Zone::parse("Middle/Earth").is_err());
     }
 
     #[test]

@@ -141,22 +141,7 @@ impl JournalLog {
             }
             Ok(())
         });
-        read.map_err(|error| match error {
-            JournalError::Damaged {
-                path,
-                line,
-                message,
-            } => InputError::At {
-                file: path,
-                line: line as usize,
-                message,
-            },
-            JournalError::Io { path, reason } => InputError::unreadable(&path, &reason),
-            JournalError::Busy(file) => InputError::File {
-                file,
-                message: "another process is using it".into(),
-            },
-        })?;
+        read.map_err(in_file)?;
         Ok(log)
     }
 
@@ -208,5 +193,25 @@ impl JournalLog {
             }
         }
         (log.text, summary)
+    }
+}
+
+/// A journal that cannot be read, as a wrong file.
+pub(super) fn in_file(error: JournalError) -> InputError {
+    match error {
+        JournalError::Damaged {
+            path,
+            line,
+            message,
+        } => InputError::At {
+            file: path,
+            line: line as usize,
+            message,
+        },
+        JournalError::Io { path, reason } => InputError::unreadable(&path, &reason),
+        JournalError::Busy(file) => InputError::File {
+            file,
+            message: "another process is using it".into(),
+        },
     }
 }

@@ -13,9 +13,11 @@ mod journal_log;
 mod law;
 mod log;
 mod log_laws;
+mod pilot;
 pub mod plan;
 mod raw;
 mod task_file;
+mod zone;
 
 pub use clock::{OpeningHours, parse_time};
 pub use days::{DayTree, Days, DaysFile, Drift, Moods, Part, Z_LIMIT};
@@ -27,5 +29,7 @@ pub use import::{
 pub use journal_log::{JournalLog, JournalSummary};
 pub use law::{EmpiricalLaw, Exposure, LawSegment, POOLED_BELOW};
 pub use log::{FeatureColumns, LabeledLog, LogArrival, LogEpisode, LogForm};
+pub use pilot::{PilotResult, PilotSummary};
 pub use raw::Raw;
 pub use task_file::{ActionScale, Columns, Offers, Sizes, TaskFile};
+pub use zone::Zone;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::OpeningHours;
 use super::encoding::{Column, Encoding};
+use super::zone::Zone;
 use crate::error::{Invalid, shown};
 use crate::learner::live::Rails;
 use crate::task::{Application, ApplicationSpec, Multiplier, Task, TaskSpec};
@@ -83,6 +84,9 @@ pub struct Columns {
     /// Time, if steps come from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
+    /// The zone of the shop's clocks: times with another one are converted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<Zone>,
     /// Price, wage or bid offered.
     pub action: String,
     /// Whether it was accepted.

@@ -6,6 +6,7 @@ use std::mem::take;
 use super::learner::check_arrival;
 use super::{Learner, LearnerError, Settled};
 use crate::error::Invalid;
+use crate::task::EpisodeContexts;
 
 /// A sale that the learner did not make.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +40,11 @@ impl Learner {
         let left = open.budget;
         self.policy.raise_ceiling(left);
         Ok(left)
+    }
+
+    /// The contexts of the open episode so far.
+    pub(super) fn arrivals(&self) -> Option<&EpisodeContexts> {
+        self.state.open.as_ref().map(|open| &open.contexts)
     }
 
     /// Makes the next plan for at least so many units, and lets episodes begin with them.

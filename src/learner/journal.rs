@@ -1,11 +1,17 @@
 //! The journal file: one line of JSON per event, with a checksum as its last member. Lines are only appended. A last line
 //! that was cut short is removed on opening; damage elsewhere is an error.
 
-use std::fs::{File, OpenOptions, TryLockError};
+mod aside;
+mod held;
+
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
+
+pub use aside::Damaged;
 
 /// The text before the checksum.
 const MARK: &[u8] = b",\"crc\":\"";
@@ -68,6 +74,12 @@ pub struct Journal {
     buffer: Vec<u8>,
     /// Whether every commit is synced.
     sync: bool,
+    /// Whether a failed write may have left a part of a line behind the whole ones.
+    torn: bool,
+    /// Syncs so far, and the time they took.
+    syncs: (u64, Duration),
+    /// Holds the lock of the folder.
+    _folder: Option<File>,
 }
 
 impl Journal {
@@ -77,14 +89,11 @@ impl Journal {
             path: path.to_path_buf(),
             reason,
         };
+        let folder = held::lock_folder(path)?;
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).open(path);
         let mut file = file.map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(path.to_path_buf())),
-            Err(TryLockError::Error(error)) => return Err(io(error)),
-        }
+        held::lock_file(path, &file)?;
         let length = file.metadata().map_err(io)?.len();
         let whole = end_of_line_before(&mut file, length).map_err(io)?;
         if whole < length {
@@ -102,8 +111,32 @@ impl Journal {
             length: whole,
             buffer: Vec::new(),
             sync,
+            torn: false,
+            syncs: (0, Duration::ZERO),
+            _folder: folder,
         };
         Ok((journal, length - whole))
+    }
+
+    /// The first `length` bytes of a journal (all whole lines without it), only to read; it may be in use.
+    pub fn read(path: &Path, length: Option<u64>) -> Result<Self, JournalError> {
+        let io = |reason| JournalError::Io {
+            path: path.to_path_buf(),
+            reason,
+        };
+        let mut file = File::open(path).map_err(io)?;
+        let found = file.metadata().map_err(io)?.len();
+        let whole = end_of_line_before(&mut file, found).map_err(io)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            file,
+            length: length.unwrap_or(whole).min(whole),
+            buffer: Vec::new(),
+            sync: false,
+            torn: false,
+            syncs: (0, Duration::ZERO),
+            _folder: None,
+        })
     }
 
     /// The file.
@@ -116,11 +149,6 @@ impl Journal {
         self.length + self.buffer.len() as u64
     }
 
-    /// Whether all lines are in the file.
-    pub fn is_written(&self) -> bool {
-        self.buffer.is_empty()
-    }
-
     /// Adds a line with its checksum; [`Journal::commit`] writes it. Returns its place.
     pub fn append(&mut self, line: &[u8]) -> u64 {
         let start = self.end();
@@ -128,8 +156,24 @@ impl Journal {
         start
     }
 
-    /// Writes and syncs all lines. After a failure none counts as written, and the next commit tries again.
+    /// Bytes of the whole lines in the file.
+    pub fn written(&self) -> u64 {
+        self.length
+    }
+
+    /// Syncs so far, and the time they took.
+    pub fn syncs(&self) -> (u64, Duration) {
+        self.syncs
+    }
+
+    /// Writes and syncs all lines. After a failure none counts as written, and the next commit tries again. A journal whose
+    /// file was moved, replaced or cut by another program fails, also if there is nothing to write.
     pub fn commit(&mut self) -> io::Result<()> {
+        if self.torn {
+            self.file.set_len(self.length)?;
+            self.torn = false;
+        }
+        held::check(&self.path, &self.file, self.length)?;
         if self.buffer.is_empty() {
             return Ok(());
         }
@@ -141,7 +185,7 @@ impl Journal {
                 self.buffer.shrink_to(1 << 20);
             }
             // Some lines may be written: readers must not see them.
-            Err(_) => drop(self.file.set_len(self.length)),
+            Err(_) => self.torn = self.file.set_len(self.length).is_err(),
         }
         written
     }
@@ -150,15 +194,23 @@ impl Journal {
         self.file.seek(SeekFrom::Start(self.length))?;
         self.file.write_all(&self.buffer)?;
         match self.sync {
-            true => self.file.sync_data(),
+            true => self.sync_file(),
             false => Ok(()),
         }
+    }
+
+    fn sync_file(&mut self) -> io::Result<()> {
+        let start = Instant::now();
+        let synced = self.file.sync_data();
+        self.syncs.0 += 1;
+        self.syncs.1 += start.elapsed();
+        synced
     }
 
     /// Commits and syncs in any case.
     pub fn sync(&mut self) -> io::Result<()> {
         self.commit()?;
-        self.file.sync_data()
+        self.sync_file()
     }
 
     /// The line at a place, without its newline.
@@ -226,11 +278,7 @@ pub struct JournalLines {
 impl JournalLines {
     /// Those of a journal that another process may be writing.
     pub fn of_file(path: &Path) -> Result<Self, JournalError> {
-        let whole = |mut file: File| {
-            let length = file.metadata()?.len();
-            end_of_line_before(&mut file, length)
-        };
-        let length = File::open(path).and_then(whole);
+        let length = whole_journal_bytes(path);
         let path = path.to_path_buf();
         match length {
             Ok(length) => Ok(Self {
@@ -302,10 +350,16 @@ fn end_of_line_before(file: &mut File, mut end: u64) -> io::Result<u64> {
     Ok(0)
 }
 
+/// Bytes of the whole lines of a journal, which may be in use.
+pub fn whole_journal_bytes(path: &Path) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    end_of_line_before(&mut file, length)
+}
+
 fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     match cfg!(unix) {
-        true => File::open(folder.unwrap_or(Path::new(".")))?.sync_all(),
+        true => File::open(held::folder_of(path))?.sync_all(),
         false => Ok(()),
     }
 }

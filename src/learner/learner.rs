@@ -10,7 +10,7 @@ use super::state::{OpenEpisode, OpenOffer};
 use super::{Day, LearnerError, Offer, Settled};
 use crate::dp::Backend;
 use crate::error::{Invalid, shown};
-use crate::oracle::{Bounds, Oracle};
+use crate::oracle::{Belief, Oracle};
 use crate::policy::{LearnerSpec, MimicOptDp, Policy, Terms};
 use crate::task::{Context, EpisodeContexts, Task};
 
@@ -44,6 +44,8 @@ pub struct Learner {
     pub(super) policy: MimicOptDp,
     pub(super) backend: Box<dyn Backend>,
     pub(super) state: State,
+    /// Expected rewards by budget, once computed for the current plan and contexts.
+    pub(super) expected: Option<Option<Vec<f64>>>,
 }
 
 /// The state that changes between plans.
@@ -87,7 +89,7 @@ impl Learner {
             let found = Invalid::new("delta", shown(delta), "a number between 0 and 1");
             return Err(found.into());
         }
-        let config = learning.check("learner", &task, oracle.facts(), initial_rows)?;
+        let config = learning.check("learner", oracle.facts(), initial_rows)?;
         let task = Arc::new(task);
         let rng = ChaCha8Rng::seed_from_u64(seed);
         Ok(Self {
@@ -95,6 +97,7 @@ impl Learner {
             task,
             backend,
             state: State::default(),
+            expected: None,
         })
     }
 
@@ -121,6 +124,16 @@ impl Learner {
     /// Units held by offers of the open episode that have no outcome yet.
     pub fn held(&self) -> u32 {
         self.state.open.as_ref().map_or(0, |open| open.held)
+    }
+
+    /// What an episode with `budget` units is expected to earn under the plan, if customers come as before and convert as
+    /// estimated; `None` before any contexts are known. The plan's own value, [`crate::dp::ValueTable::start`], is optimistic.
+    pub fn expected(&mut self, budget: u32) -> Option<f64> {
+        let policy = &self.policy;
+        let by_budget = self
+            .expected
+            .get_or_insert_with(|| policy.expected_rewards());
+        by_budget.as_ref()?.get(budget as usize).copied()
     }
 
     /// Totals of the open episode so far.
@@ -189,7 +202,7 @@ impl Learner {
             return Err(Invalid::new("action", action, accepted).into());
         }
         let offer = self.offer(&context, action, budget, terms);
-        self.record_offer(&context, &offer);
+        self.record_offer(&context, &offer, terms);
         Ok(offer)
     }
 
@@ -242,12 +255,16 @@ impl Learner {
                 return Err(Invalid::new("action", action, accepted).into());
             }
         }
-        self.record_offer(&context, &offer);
+        self.record_offer(&context, &offer, terms);
         Ok(offer.number)
     }
 
-    fn record_offer(&mut self, context: &Context, offer: &Offer) {
+    fn record_offer(&mut self, context: &Context, offer: &Offer, terms: &Terms) {
         let open = self.state.open.as_mut().expect("an episode is open");
+        if offer.action == 0 {
+            let budget = open.budget - open.held;
+            self.policy.decline(context, budget, terms);
+        }
         open.arrive(context);
         self.state.offers = offer.number;
         if offer.action > 0 {
@@ -271,8 +288,9 @@ impl Learner {
         if action == 0 {
             return Offer::none(number, step);
         }
-        let mut intervals = vec![Bounds::UNKNOWN; self.task.actions()];
-        self.policy.beliefs().interval(context, &mut intervals);
+        let mut beliefs = vec![Belief::UNKNOWN; self.task.actions()];
+        self.policy.beliefs().beliefs(context, &mut beliefs);
+        let belief = &beliefs[action - 1];
         let (reward, cost) = terms.sale(&self.task, context, action);
         let next = self.policy.u_hat().row(step);
         // With more units than the plan has, its last column serves.
@@ -284,8 +302,9 @@ impl Learner {
             value: Some(self.task.application().action_value(action)),
             cost,
             reward,
-            lower: intervals[action - 1].lcb,
-            upper: intervals[action - 1].ucb,
+            lower: belief.interval.lcb,
+            upper: belief.interval.ucb,
+            planned: belief.bounds.ucb,
             opportunity_cost: next[budget] - next[budget.saturating_sub(cost as usize)],
         }
     }
@@ -362,6 +381,7 @@ impl Learner {
     /// plan is due: call [`Learner::replan`], the second half.
     pub fn close(&mut self) -> Result<Day, LearnerError> {
         let open = self.state.open.take().ok_or(LearnerError::NoEpisode)?;
+        self.expected = None;
         let due = self.policy.learn(&open.contexts);
         Ok(self.day(&open, due))
     }

@@ -21,6 +21,8 @@ pub struct Offer {
     pub lower: f64,
     /// Upper confidence bound of its acceptance; 0 without an offer.
     pub upper: f64,
+    /// The acceptance probability that the plan uses, at most `upper`; 0 without an offer.
+    pub planned: f64,
     /// Value of the units in the rest of the episode, by the plan in force.
     pub opportunity_cost: f64,
 }
@@ -37,6 +39,7 @@ impl Offer {
             reward: 0.0,
             lower: 0.0,
             upper: 0.0,
+            planned: 0.0,
             opportunity_cost: 0.0,
         }
     }

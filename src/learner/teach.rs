@@ -39,6 +39,7 @@ impl Learner {
             return Err(Invalid::new("context rows", found, accepted).into());
         }
         self.task.check_rows(rows)?;
+        self.expected = None;
         self.policy.add_rows(rows);
         Ok(rows.len())
     }
@@ -49,6 +50,7 @@ impl Learner {
         for episode in episodes {
             self.task.check_contexts(episode)?;
         }
+        self.expected = None;
         for episode in episodes {
             self.policy.add_contexts(episode);
         }
@@ -57,6 +59,7 @@ impl Learner {
 
     /// Refits the oracle to all data and replans; allowed within an episode.
     pub fn replan(&mut self) -> Result<(), LearnerError> {
+        self.expected = None;
         let next = self.state.episodes + usize::from(self.state.open.is_none());
         policy::advance(&mut [&mut self.policy], next.max(1), self.backend.as_mut())?;
         Ok(())
@@ -64,6 +67,7 @@ impl Learner {
 
     /// Repeats an earlier fit and its plan to the bit; the oracle must not have been fitted yet.
     pub fn plan_again(&mut self, fit: &LastFit) -> Result<(), LearnerError> {
+        self.expected = None;
         self.policy.fit_again(fit)?;
         policy::plan(&mut [&mut self.policy], self.backend.as_mut())?;
         Ok(())
@@ -113,6 +117,7 @@ impl Learner {
         with_fit: bool,
     ) -> Result<(), LearnerError> {
         state.check(&self.task)?;
+        self.expected = None;
         self.policy.restore(state.policy, with_fit)?;
         let waiting = state.waiting.into_iter();
         self.state = State {

@@ -19,8 +19,8 @@ use rand_distr::{Beta, Distribution};
 
 use super::config::{Build, Parameters, Profile};
 use super::{
-    BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, OracleSpec, Pairs, Sides,
-    beta_binomial_interval, beta_binomial_upper,
+    Belief, Beside, BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, OracleSpec,
+    Pairs, Sides, beta_binomial_interval, beta_binomial_upper,
 };
 use crate::dp::BoundParameters;
 use crate::error::Invalid;
@@ -118,6 +118,8 @@ pub struct Armed {
     converted: Vec<u64>,
     estimates: Vec<f64>,
     bounds: Vec<Bounds>,
+    /// Both sides, also if a planner needs only the upper one.
+    intervals: Vec<Bounds>,
     /// The level of all bounds, and how often each arm had been tried: bounds change only with one of them.
     alpha: f64,
     evaluated: Vec<u64>,
@@ -156,6 +158,7 @@ impl Armed {
             converted: vec![0; arms],
             estimates: vec![0.5; arms],
             bounds: vec![Bounds::UNKNOWN; arms],
+            intervals: vec![Bounds::UNKNOWN; arms],
             alpha: 1.0,
             evaluated: vec![0; arms],
         }
@@ -196,6 +199,7 @@ impl Armed {
                 *bounds = Bounds::around(self.estimates[arm], self.parameters.radius_scale * root);
             }
         }
+        self.intervals.clone_from(&self.bounds);
     }
 
     /// Beta-binomial bounds of the arms with new data; of all arms if the level has changed.
@@ -205,21 +209,28 @@ impl Armed {
             self.alpha = alpha;
             self.evaluated.fill(0);
         }
-        for (arm, bounds) in self.bounds.iter_mut().enumerate() {
+        for arm in 0..self.bounds.len() {
             let (tried, converted) = (self.tried[arm], self.converted[arm]);
             if tried == self.evaluated[arm] {
                 continue;
             }
             self.evaluated[arm] = tried;
-            let set = match self.sides {
-                Sides::Both => beta_binomial_interval(converted, tried, alpha),
-                Sides::Upper => Bounds {
-                    lcb: 0.0,
-                    ucb: beta_binomial_upper(converted, tried, alpha),
-                },
+            let scale = self.parameters.radius_scale;
+            let two_sided = beta_binomial_interval(converted, tried, alpha);
+            self.intervals[arm] = scaled(two_sided, self.estimates[arm], scale);
+            self.bounds[arm] = match self.sides {
+                Sides::Both => self.intervals[arm],
+                Sides::Upper => {
+                    let ucb = beta_binomial_upper(converted, tried, alpha);
+                    scaled(Bounds { lcb: 0.0, ucb }, self.estimates[arm], scale)
+                }
             };
-            *bounds = scaled(set, self.estimates[arm], self.parameters.radius_scale);
         }
+    }
+
+    /// (s + 1/2) / (n + 1).
+    fn center(&self, arm: usize) -> f64 {
+        (self.converted[arm] as f64 + 0.5) / (self.tried[arm] as f64 + 1.0)
     }
 }
 
@@ -261,18 +272,24 @@ impl Oracle for Armed {
         out.copy_from_slice(&self.estimates[first..first + self.actions]);
     }
 
-    /// Both sides, also if a planner needs only the upper one.
     fn interval(&self, context: &Context, out: &mut [Bounds]) {
-        self.bounds(context, out);
-        if !self.parameters.beta_binomial || self.sides == Sides::Both {
-            return;
+        let first = self.first_arm_of(context);
+        out.copy_from_slice(&self.intervals[first..first + self.actions]);
+    }
+
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        for (arm, belief) in (self.first_arm_of(context)..).zip(out) {
+            *belief = Belief {
+                interval: self.intervals[arm],
+                ..Belief::new(self.center(arm), self.bounds[arm])
+            };
         }
-        for (arm, bounds) in (self.first_arm_of(context)..).zip(out) {
-            let (tried, converted) = (self.tried[arm], self.converted[arm]);
-            if tried > 0 {
-                let set = beta_binomial_interval(converted, tried, self.alpha);
-                *bounds = scaled(set, self.estimates[arm], self.parameters.radius_scale);
-            }
+    }
+
+    fn each_observed(&self, _: &Task, _: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        for (arm, bounds) in self.bounds.iter().enumerate() {
+            let belief = Belief::new(self.center(arm), *bounds);
+            see(self.tried[arm] as f64, belief.center(), bounds.ucb);
         }
     }
 
@@ -298,6 +315,7 @@ impl Oracle for Armed {
         let rho: Vec<f64> = counts.map(draw).collect();
         Some(Box::new(Self {
             bounds: rho.iter().map(|rho| Bounds::around(*rho, 0.0)).collect(),
+            intervals: rho.iter().map(|rho| Bounds::around(*rho, 0.0)).collect(),
             estimates: rho,
             ..self.clone()
         }))
@@ -315,10 +333,15 @@ impl BulkBounds for Armed {
                 1 => 0,
                 _ => self.first_arm_of(&pairs.sample.context(entry)),
             };
-            let arms = &self.bounds[first..][pairs.actions.clone()];
-            for (a, bounds) in arms.iter().enumerate() {
-                let place = pairs.place(i, a);
-                (ucb[place], lcb[place]) = (bounds.ucb, bounds.lcb);
+            for (a, action) in pairs.actions.clone().enumerate() {
+                let (place, bounds) = (pairs.place(i, a), self.bounds[first + action]);
+                (ucb[place], lcb[place]) = match pairs.beside {
+                    Beside::Lcb => (bounds.ucb, bounds.lcb),
+                    Beside::Estimate => {
+                        let belief = Belief::new(self.center(first + action), bounds);
+                        (bounds.ucb, belief.center())
+                    }
+                };
             }
         }
     }
@@ -330,6 +353,7 @@ impl BulkBounds for Armed {
         }
         Some(BoundParameters::Armed {
             bounds: self.bounds.iter().map(|b| [b.ucb, b.lcb]).collect(),
+            estimates: (0..self.bounds.len()).map(|arm| self.center(arm)).collect(),
             by_step: self.groups > 1,
         })
     }

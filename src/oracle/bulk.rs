@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use super::{Bounds, Oracle};
+use super::{Belief, Bounds, Oracle};
 use crate::dp::{BoundParameters, BoundSource, Coefficients, ContextSample};
-use crate::task::Context;
 
 /// The optional part of an [`Oracle`]: bounds of many contexts at once.
 pub trait BulkBounds {
-    /// The bounds of all `pairs`, each at its [place](Pairs::place).
+    /// The bounds of all `pairs`, each at its [place](Pairs::place). `lcb` gets what [`Pairs::beside`] says.
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]);
 
     /// The fitted parameters, if bounds are a simple function of them: a GPU then evaluates them itself.
@@ -28,6 +27,17 @@ pub struct Pairs<'s> {
     pub actions: Range<usize>,
     /// Where bounds are stored.
     pub layout: Layout,
+    /// What is stored beside ucb.
+    pub beside: Beside,
+}
+
+/// What is stored beside ucb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// lcb.
+    Lcb,
+    /// The estimate as [`Belief::estimate`] has it, clamped to at most ucb: all that coupled optimism with a tolerance needs.
+    Estimate,
 }
 
 /// The order of stored bounds.
@@ -50,6 +60,7 @@ impl<'s> Pairs<'s> {
             entries,
             actions: 0..sample.actions(),
             layout: Layout::ByEntry,
+            beside: Beside::Lcb,
         }
     }
 
@@ -61,17 +72,22 @@ impl<'s> Pairs<'s> {
         }
     }
 
-    /// Fills in bounds that `bounds` returns for one context after another.
-    pub fn one_by_one(
-        &self,
-        ucb: &mut [f64],
-        lcb: &mut [f64],
-        bounds: impl Fn(&Context, &mut [Bounds]),
-    ) {
-        let mut row = vec![Bounds::UNKNOWN; self.sample.actions()];
+    /// Asks an oracle for one context after another.
+    pub fn one_by_one(&self, oracle: &dyn Oracle, ucb: &mut [f64], lcb: &mut [f64]) {
+        let mut bounds = vec![Bounds::UNKNOWN; self.sample.actions()];
+        let mut beliefs = vec![Belief::UNKNOWN; self.sample.actions()];
         for (i, entry) in self.entries.clone().enumerate() {
-            bounds(&self.sample.context(entry), &mut row);
-            for (a, bounds) in row[self.actions.clone()].iter().enumerate() {
+            let context = self.sample.context(entry);
+            match self.beside {
+                Beside::Lcb => oracle.bounds(&context, &mut bounds),
+                Beside::Estimate => {
+                    oracle.beliefs(&context, &mut beliefs);
+                    for (bounds, belief) in bounds.iter_mut().zip(&beliefs) {
+                        (bounds.ucb, bounds.lcb) = (belief.bounds.ucb, belief.center());
+                    }
+                }
+            }
+            for (a, bounds) in bounds[self.actions.clone()].iter().enumerate() {
                 let place = self.place(i, a);
                 (ucb[place], lcb[place]) = (bounds.ucb, bounds.lcb);
             }
@@ -86,15 +102,18 @@ pub fn fill_bounds(oracle: &dyn Oracle, pairs: &Pairs, ucb: &mut [f64], lcb: &mu
         None => {
             let entries = pairs.entries.clone();
             oracle.look(&mut entries.map(|entry| pairs.sample.context(entry)));
-            pairs.one_by_one(ucb, lcb, |context, row| oracle.bounds(context, row));
+            pairs.one_by_one(oracle, ucb, lcb);
         }
     }
 }
 
-/// [`Bounds::UNKNOWN`] everywhere.
-pub(super) fn fill_unknown(ucb: &mut [f64], lcb: &mut [f64]) {
+/// [`Belief::UNKNOWN`] everywhere.
+pub(super) fn fill_unknown(pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
     ucb.fill(Bounds::UNKNOWN.ucb);
-    lcb.fill(Bounds::UNKNOWN.lcb);
+    lcb.fill(match pairs.beside {
+        Beside::Lcb => Bounds::UNKNOWN.lcb,
+        Beside::Estimate => Belief::UNKNOWN.estimate,
+    });
 }
 
 /// Bounds become coefficients: ucb and lcb first; then the gain replaces ucb.

@@ -32,7 +32,7 @@
 //!
 //! Table and choice must follow the same rule; mixing the two is worse than either.
 
-use super::{Bounds, Oracle, Wrapper};
+use super::{Belief, Oracle, Pairs, Wrapper, fill_bounds};
 use crate::dp::BoundParameters;
 
 /// Wraps an oracle: one probability, the upper bound, for both reward and consumption.
@@ -57,14 +57,16 @@ impl Wrapper for Coupled {
         &mut *self.inner
     }
 
-    fn adjust(&self, _estimate: f64, bounds: Bounds) -> Bounds {
-        Bounds {
-            lcb: bounds.ucb,
-            ..bounds
-        }
+    fn adjust(&self, _action: usize, belief: &mut Belief) {
+        belief.bounds.lcb = belief.bounds.ucb;
     }
 
-    fn adjust_parameters(&self, parameters: BoundParameters) -> Option<BoundParameters> {
-        Some(parameters.coupled())
+    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
+        fill_bounds(&*self.inner, pairs, ucb, lcb);
+        lcb.copy_from_slice(ucb);
+    }
+
+    fn parameters(&self) -> Option<BoundParameters> {
+        Some(self.inner.bulk()?.parameters()?.coupled())
     }
 }

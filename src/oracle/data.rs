@@ -1,4 +1,5 @@
-//! The labeled data set d_t: one observation per non-null action taken in an episode that teaches conversion.
+//! The labeled data set d_t: one observation per non-null action taken in an episode that teaches conversion, and how many
+//! decisions there were without an offer.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,9 @@ pub struct LabeledData {
     steps: Vec<u32>,
     actions: Vec<u32>,
     converted: Vec<bool>,
+    /// Decisions without an offer.
+    #[serde(default)]
+    declined: usize,
 }
 
 /// One observation.
@@ -54,6 +58,22 @@ impl LabeledData {
         self.steps.extend_from_slice(&other.steps);
         self.actions.extend_from_slice(&other.actions);
         self.converted.extend_from_slice(&other.converted);
+        self.declined += other.declined;
+    }
+
+    /// Counts a decision without an offer: somebody came, an offer was feasible, and none was made.
+    pub fn decline(&mut self) {
+        self.declined += 1;
+    }
+
+    /// How many decisions there were without an offer.
+    pub fn declined(&self) -> usize {
+        self.declined
+    }
+
+    /// All decisions: with an offer and its outcome, and without.
+    pub fn decisions(&self) -> usize {
+        self.len() + self.declined
     }
 
     /// N.
@@ -64,6 +84,14 @@ impl LabeledData {
     /// Whether nothing has been observed.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
+    }
+
+    /// The first `count` observations, with another number of decisions without an offer.
+    pub(crate) fn as_of(&self, count: usize, declined: usize) -> Self {
+        Self {
+            declined,
+            ..self.first(count)
+        }
     }
 
     /// The first `count` observations.

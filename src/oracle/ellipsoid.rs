@@ -9,9 +9,10 @@ mod many;
 
 use nalgebra::{DMatrix, DVector};
 
+use super::design::Design;
 use super::factor::{cholesky, lower_inverse};
 use super::sigmoids::{sigmoid, sigmoids};
-use super::{Bounds, Layout};
+use super::{Belief, Beside, Bounds, Layout};
 use crate::dp::{BoundParameters, EllipsoidParameters, Link};
 use many::{BULK, clamped, clipped, limits_squared, radii, raised, set_columns, theta_parts};
 
@@ -111,9 +112,14 @@ impl Ellipsoid {
         part
     }
 
-    /// Bounds of all actions in one context. With phi = (theta, a), the part of phi.mu and of phi' V^-1 phi that belongs
-    /// to theta serves all actions.
-    pub fn bounds(&self, theta: &[f64], action_values: &[f64], out: &mut [Bounds]) {
+    /// Estimates and bounds of all actions in one context. With phi = (theta, a), the part of phi.mu and of phi' V^-1 phi
+    /// that belongs to theta serves all actions.
+    pub fn beliefs(
+        &self,
+        theta: &[f64],
+        action_values: &[f64],
+        mut see: impl FnMut(usize, Belief),
+    ) {
         let last = theta.len();
         let ThetaPart {
             utility,
@@ -121,11 +127,12 @@ impl Ellipsoid {
             cross,
         } = self.theta_part(theta);
         let corner = self.v_inverse[(last, last)];
-        for (bounds, a) in out.iter_mut().zip(action_values) {
+        for (action, a) in action_values.iter().enumerate() {
             let norm_squared = square + a * (2.0 * cross + a * corner);
             let radius = self.scale * norm_squared.max(0.0).sqrt();
             let utility = utility + a * self.mu[last];
-            *bounds = match &self.inside {
+            let estimate = self.center(utility).clamp(0.0, 1.0);
+            let bounds = match &self.inside {
                 None => Bounds::around(self.center(utility), radius),
                 Some(bound) => {
                     let limit = (bound.theta_part(theta) + bound.action_part(*a)).sqrt();
@@ -135,7 +142,15 @@ impl Ellipsoid {
                     }
                 }
             };
+            see(action, Belief::new(estimate, bounds));
         }
+    }
+
+    /// Bounds of all actions in one context.
+    pub fn bounds(&self, theta: &[f64], action_values: &[f64], out: &mut [Bounds]) {
+        self.beliefs(theta, action_values, |action, belief| {
+            out[action] = belief.bounds;
+        });
     }
 
     /// Point estimates f(phi.mu) of all actions in one context.
@@ -154,37 +169,48 @@ impl Ellipsoid {
         }
     }
 
-    /// The same for many contexts, given their features one after another.
+    /// The bounds of many contexts, given their features one after another.
     pub fn fill(
         &self,
         features: &[f64],
         action_values: &[f64],
-        layout: Layout,
+        (layout, beside): (Layout, Beside),
         ucb: &mut [f64],
         lcb: &mut [f64],
     ) {
         let actions = action_values.len();
-        self.for_each_action(features, action_values, |first, action, upper, lower| {
-            for (out, new) in [(&mut *ucb, upper), (&mut *lcb, lower)] {
-                match layout {
-                    Layout::ByEntry => {
-                        let rows = out[first * actions..].chunks_exact_mut(actions);
-                        rows.zip(new).for_each(|(row, x)| row[action] = *x);
-                    }
-                    Layout::ByAction { apart } => {
-                        out[action * apart + first..][..new.len()].copy_from_slice(new);
+        let below = match beside {
+            Beside::Lcb => 1.0,
+            Beside::Estimate => 0.0,
+        };
+        self.for_each_action(
+            features,
+            action_values,
+            below,
+            |first, action, upper, lower| {
+                for (out, new) in [(&mut *ucb, upper), (&mut *lcb, lower)] {
+                    match layout {
+                        Layout::ByEntry => {
+                            let rows = out[first * actions..].chunks_exact_mut(actions);
+                            rows.zip(new).for_each(|(row, x)| row[action] = *x);
+                        }
+                        Layout::ByAction { apart } => {
+                            out[action * apart + first..][..new.len()].copy_from_slice(new);
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// Calls `take` with (first context, action, ucbs, lcbs) for one batch of contexts after another, action by action:
-    /// square roots and f are evaluated for many numbers at once.
+    /// square roots and f are evaluated for many numbers at once. Lower bounds are `below` radii below the estimates: with
+    /// 0 they are the estimates, clamped like them.
     fn for_each_action(
         &self,
         features: &[f64],
         action_values: &[f64],
+        below: f64,
         mut take: impl FnMut(usize, usize, &[f64], &[f64]),
     ) {
         let last = self.mu.len() - 1;
@@ -205,7 +231,8 @@ impl Ellipsoid {
                 let (upper, lower) = match (&self.inside, &limit_squared) {
                     (Some(bound), Some(limit_squared)) => {
                         let more = bound.action_part(a);
-                        let (mut upper, mut lower) = clamped(&center, &radius, limit_squared, more);
+                        let (mut upper, mut lower) =
+                            clamped(&center, &radius, below, limit_squared, more);
                         sigmoids(&mut upper);
                         sigmoids(&mut lower);
                         (upper, lower)
@@ -214,7 +241,7 @@ impl Ellipsoid {
                         if self.link == Link::Logistic {
                             sigmoids(&mut center);
                         }
-                        clipped(&center, &radius)
+                        clipped(&center, &radius, below)
                     }
                 };
                 take(bulk * BULK, action, &upper[..count], &lower[..count]);
@@ -235,8 +262,39 @@ impl Ellipsoid {
                 let sizes = bound.inverse_sizes.iter();
                 sizes.map(|inverse| bound.norm_bound * inverse).collect()
             }),
+            tolerance: vec![0.0; action_values.len()],
             coupled: false,
         })
+    }
+
+    /// The estimate and ucb of each row of a design.
+    pub fn each_observed(&self, design: &Design, see: &mut dyn FnMut(f64, f64, f64)) {
+        let (scale, d) = (design.scale(), self.mu.len());
+        let mu = DVector::from_fn(d, |i, _| self.mu[i] / scale[i]);
+        let lower = DMatrix::from_fn(d, d, |i, j| self.factor_inverse[(i, j)] / scale[j]);
+        let mut centers = design.products(&mu);
+        let mut uppers = design.norms(&lower);
+        let limits = self.inside.as_ref().map(|bound| {
+            let inverse = |i: usize| bound.norm_bound * bound.inverse_sizes[i] / scale[i];
+            design.norms(&DMatrix::from_diagonal(&DVector::from_fn(d, |i, _| {
+                inverse(i)
+            })))
+        });
+        if let (Link::Logistic, None) = (self.link, &limits) {
+            sigmoids(&mut centers);
+        }
+        for (n, (center, upper)) in centers.iter_mut().zip(&mut uppers).enumerate() {
+            *upper = *center + self.scale * *upper;
+            let (low, high) = limits.as_ref().map_or((0.0, 1.0), |all| (-all[n], all[n]));
+            (*center, *upper) = (center.clamp(low, high), upper.clamp(low, high));
+        }
+        if limits.is_some() {
+            sigmoids(&mut centers);
+            sigmoids(&mut uppers);
+        }
+        for (center, upper) in centers.iter().zip(&uppers) {
+            see(1.0, *center, *upper);
+        }
     }
 }
 
@@ -251,7 +309,7 @@ mod tests {
 
     use super::{BULK, Ellipsoid, NormBound};
     use crate::dp::Link;
-    use crate::oracle::{Bounds, Layout};
+    use crate::oracle::{Beside, Bounds, Layout};
 
     #[test]
     fn bounds_in_bulk_are_those_of_one_context_after_another() {
@@ -277,7 +335,8 @@ mod tests {
                 let features: Vec<f64> = (0..contexts).flat_map(theta).collect();
                 let (mut ucb, mut lcb) =
                     (vec![f64::NAN; contexts * 3], vec![f64::NAN; contexts * 3]);
-                fitted.fill(&features, &values, Layout::ByEntry, &mut ucb, &mut lcb);
+                let by_entry = (Layout::ByEntry, Beside::Lcb);
+                fitted.fill(&features, &values, by_entry, &mut ucb, &mut lcb);
                 let mut row = [Bounds::UNKNOWN; 3];
                 for i in 0..contexts {
                     fitted.bounds(&theta(i), &values, &mut row);
@@ -288,7 +347,7 @@ mod tests {
                 }
                 // The same bits in the other layout, and of one action alone.
                 let apart = contexts + 1;
-                let layout = Layout::ByAction { apart };
+                let layout = (Layout::ByAction { apart }, Beside::Lcb);
                 let (mut upper, mut lower) = (vec![f64::NAN; 3 * apart], vec![f64::NAN; 3 * apart]);
                 fitted.fill(&features, &values, layout, &mut upper, &mut lower);
                 for (a, value) in values.iter().enumerate() {

@@ -8,9 +8,9 @@
 //! |A| counts the null action, as everywhere. t counts observations: the posterior of N observations serves
 //! round t = N + 1. Theta must be finite. lambda defaults to 1/4, the largest variance of a yes or no.
 
+use super::Oracle;
 use super::config::{Build, Parameters, Profile};
 use super::kernel::{CHECKED, KernelOracle, LEAST_NOISE};
-use super::{BoundFacts, Oracle};
 use crate::error::Invalid;
 use crate::task::{KernelSpec, Task};
 
@@ -32,10 +32,6 @@ impl Parameters for GpParameters {
         Profile {
             kind: "gp",
             bounds: "paper",
-            facts: BoundFacts {
-                wide_at_first: true,
-                ..BoundFacts::NONE
-            },
             numbers: vec![
                 ("lambda", Some(self.lambda), LEAST_NOISE),
                 ("beta", self.beta, 0.0),

@@ -21,7 +21,7 @@ use std::f64::consts::PI;
 use super::config::{Build, Parameters, Profile};
 use super::linear_mixture::quadratic_mixture;
 use super::posterior::Posterior;
-use super::{BoundFacts, Bounds, Diagnosis, GpParameters, LabeledData, Oracle, OracleSpec};
+use super::{Belief, BoundFacts, Bounds, Diagnosis, GpParameters, LabeledData, Oracle, OracleSpec};
 use crate::error::Invalid;
 use crate::task::{Context, Kernel, KernelSpec, Task};
 
@@ -51,10 +51,6 @@ impl Parameters for KernelParameters {
         Profile {
             kind: "kernel",
             bounds: "paper",
-            facts: BoundFacts {
-                wide_at_first: true,
-                ..BoundFacts::NONE
-            },
             tight: Some(OracleSpec::KernelMixture(KernelMixtureParameters {
                 kernel: self.kernel.clone(),
                 lambda: KernelMixtureParameters::LAMBDA,
@@ -119,7 +115,6 @@ impl Parameters for KernelMixtureParameters {
             bounds: "mixture",
             facts: BoundFacts {
                 anytime: true,
-                wide_at_first: true,
                 ..BoundFacts::NONE
             },
             numbers: vec![
@@ -250,11 +245,27 @@ impl Oracle for KernelOracle {
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        self.posterior.bounds(context.features, self.radius, out);
+        let mut beliefs = vec![Belief::UNKNOWN; out.len()];
+        self.beliefs(context, &mut beliefs);
+        for (bounds, belief) in out.iter_mut().zip(beliefs) {
+            *bounds = belief.bounds;
+        }
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
         self.posterior.estimate(context.features, out);
+    }
+
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        self.posterior.beliefs(context.features, self.radius, out);
+    }
+
+    fn each_observed(&self, _: &Task, _: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        self.posterior.each_observed(self.radius, see);
+    }
+
+    fn keep_observed(&mut self) {
+        self.posterior.keep_observed();
     }
 
     fn facts(&self) -> BoundFacts {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::config::{Build, Parameters, Profile};
 use super::{BoundFacts, Bounds, LabeledData, Oracle};
 use crate::error::Invalid;
-use crate::task::Context;
+use crate::task::{Context, Task};
 
 /// The true conversion probabilities, of a simulation or any other source.
 pub trait Truth: Debug + Send + Sync {
@@ -71,6 +71,9 @@ impl Oracle for Known {
             };
         }
     }
+
+    /// The estimate is the upper bound everywhere.
+    fn each_observed(&self, _: &Task, _: &LabeledData, _: &mut dyn FnMut(f64, f64, f64)) {}
 
     fn look(&self, contexts: &mut dyn Iterator<Item = Context<'_>>) {
         self.truth.look(contexts);

@@ -21,7 +21,7 @@ use super::ellipsoid::Ellipsoid;
 use super::newton::{self, Estimate};
 use super::regression::{Fit, Regression};
 use super::sigmoids::sigmoid;
-use super::{BoundFacts, Oracle, OracleSpec, projection};
+use super::{Oracle, OracleSpec, projection};
 use crate::dp::Link;
 use crate::error::Invalid;
 use crate::task::Task;
@@ -55,10 +55,6 @@ impl Parameters for LogisticParameters {
         Profile {
             kind: "logistic",
             bounds: "paper",
-            facts: BoundFacts {
-                wide_at_first: true,
-                ..BoundFacts::NONE
-            },
             posterior: true,
             tight: Some(OracleSpec::LogisticMixture(Default::default())),
             numbers: vec![
@@ -67,6 +63,7 @@ impl Parameters for LogisticParameters {
                 ("kappa", self.kappa, 0.0),
                 ("radius_scale", Some(self.radius_scale), 0.0),
             ],
+            ..Profile::default()
         }
     }
 

@@ -53,7 +53,6 @@ impl Parameters for LogisticMixtureParameters {
             bounds: "mixture",
             facts: BoundFacts {
                 anytime: true,
-                wide_at_first: true,
                 ..BoundFacts::NONE
             },
             posterior: true,

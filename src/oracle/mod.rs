@@ -17,6 +17,7 @@
 //! on the paper's auction misses at some episode in 38% of runs.
 
 mod armed;
+mod belief;
 pub mod beta_binomial;
 mod bulk;
 mod config;
@@ -44,22 +45,25 @@ mod own;
 mod plug_in;
 mod posterior;
 mod posterior_columns;
+mod precision;
 mod projection;
 mod regression;
 mod sampled;
 mod sigmoids;
 mod spec;
+mod tolerant;
 mod wrapper;
 
 use rand::rngs::ChaCha8Rng;
 
 use crate::dp::BoundSource;
 use crate::error::Invalid;
-use crate::task::Context;
+use crate::task::{Context, Task};
 
 pub use armed::{Armed, Arms};
+pub use belief::Belief;
 pub use beta_binomial::{beta_binomial_interval, beta_binomial_upper};
-pub use bulk::{BulkBounds, Layout, Pairs, fill_bounds};
+pub use bulk::{Beside, BulkBounds, Layout, Pairs, fill_bounds};
 pub use config::OracleConfig;
 pub use coupled::Coupled;
 pub use data::{LabeledData, Observation};
@@ -83,6 +87,7 @@ pub use projection::project_onto_unit_ball;
 pub use sampled::Sampled;
 pub use sigmoids::sigmoid;
 pub use spec::OracleSpec;
+pub use tolerant::Tolerant;
 pub use wrapper::Wrapper;
 
 /// An interval that holds rho with confidence: 0 <= lcb <= ucb <= 1.
@@ -115,9 +120,6 @@ pub struct BoundFacts {
     /// Whether they hold at all times at once, on data chosen in any way: then `delta` is the same at every fit. Others are
     /// fitted with a falling delta, such as delta / t^2 of Algorithm 1, whose sum over time is the error probability.
     pub anytime: bool,
-    /// Whether the bounds of an action stay wide until it has been tried often, whatever is known of the others: the
-    /// logistic function is flat far from 1/2, and a kernel relates only pairs that are close.
-    pub wide_at_first: bool,
 }
 
 impl BoundFacts {
@@ -125,7 +127,6 @@ impl BoundFacts {
     pub const NONE: Self = Self {
         by_step: false,
         anytime: false,
-        wide_at_first: false,
     };
 }
 
@@ -158,6 +159,38 @@ pub trait Oracle: BoundSource {
     fn interval(&self, context: &Context, out: &mut [Bounds]) {
         self.bounds(context, out);
     }
+
+    /// Estimates, intervals and bounds of all non-null actions in one context, laid out as in [`Oracle::bounds`]. To
+    /// override where one evaluation gives all of them.
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        let mut bounds = vec![Bounds::UNKNOWN; out.len()];
+        let mut intervals = bounds.clone();
+        let mut estimates = vec![0.5; out.len()];
+        self.bounds(context, &mut bounds);
+        self.interval(context, &mut intervals);
+        self.estimate(context, &mut estimates);
+        for (a, belief) in out.iter_mut().enumerate() {
+            *belief = Belief {
+                interval: intervals[a],
+                ..Belief::new(estimates[a], bounds[a])
+            };
+        }
+    }
+
+    /// Calls `see` with (observations, estimate, ucb) of the fit for parts of `data`, the data of the fit, whose
+    /// observations share them. To override where sums over the data need no look at every observation.
+    fn each_observed(&self, task: &Task, data: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        let mut beliefs = vec![Belief::UNKNOWN; task.actions()];
+        for observation in data.since(0) {
+            let context = task.context(observation.step, observation.features);
+            self.beliefs(&context, &mut beliefs);
+            let belief = beliefs[observation.action - 1];
+            see(1.0, belief.center(), belief.bounds.ucb);
+        }
+    }
+
+    /// Called before the first fit if [`Oracle::each_observed`] is called after every fit: an oracle may keep what it needs.
+    fn keep_observed(&mut self) {}
 
     /// What its bounds are like.
     fn facts(&self) -> BoundFacts {

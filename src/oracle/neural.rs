@@ -12,16 +12,16 @@
 //! distinguishes phi that differ in length only. Nearly all the time goes into the gradient steps: `steps` passes over the
 //! distinct inputs, forward and backward, at every fit.
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::rngs::ChaCha8Rng;
 
 use super::bulk::fill_unknown;
 use super::config::{Build, Parameters, Profile};
-use super::eights::{EIGHT, Eight, solve_lower};
+use super::eights::EIGHT;
 use super::fit_log::FitLog;
 use super::inputs::{DistinctInputs, block_of};
 use super::network::Network;
-use super::{Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
+use super::precision::Precision;
+use super::{Belief, Beside, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs};
 use crate::error::Invalid;
 use crate::task::{Context, Task};
 
@@ -102,78 +102,6 @@ impl Parameters for NeuralParameters {
 
     fn build(&self, request: Build) -> Result<Box<dyn Oracle>, Invalid> {
         Ok(Box::new(Neural::new(request.task, *self, request.start)))
-    }
-}
-
-/// Z, full or as its diagonal.
-#[derive(Debug, Clone)]
-enum Precision {
-    Full {
-        factor: Cholesky<f64, Dyn>,
-        /// The rows of the factor, up to their diagonals.
-        rows: Vec<Vec<f64>>,
-    },
-    Diagonal(Vec<f64>),
-}
-
-impl Precision {
-    fn new(full: bool, weights: usize, lambda: f64) -> Self {
-        if !full {
-            return Self::Diagonal(vec![lambda; weights]);
-        }
-        let root = DMatrix::from_diagonal_element(weights, weights, lambda.sqrt());
-        Self::Full {
-            factor: Cholesky::pack_dirty(root),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Z += g g' / m for a column of gradients.
-    fn add(&mut self, gradients: &[Eight], lane: usize, m: f64) {
-        match self {
-            Self::Full { factor, .. } => {
-                let g = DVector::from_iterator(gradients.len(), gradients.iter().map(|g| g[lane]));
-                factor.rank_one_update(&g, 1.0 / m);
-            }
-            Self::Diagonal(z) => {
-                for (z, g) in z.iter_mut().zip(gradients) {
-                    *z += g[lane] * g[lane] / m;
-                }
-            }
-        }
-    }
-
-    /// To be called after additions.
-    fn update_rows(&mut self) {
-        if let Self::Full { factor, rows } = self {
-            let l = factor.l_dirty();
-            *rows = (0..l.nrows())
-                .map(|i| l.row(i).iter().take(i + 1).copied().collect())
-                .collect();
-        }
-    }
-
-    /// g' Z^-1 g of eight gradients.
-    fn norms_squared(&self, g: &mut [Eight]) -> Eight {
-        let mut sums = [0.0; EIGHT];
-        match self {
-            Self::Full { rows, .. } => {
-                solve_lower(rows, g);
-                for g in g {
-                    for lane in 0..EIGHT {
-                        sums[lane] += g[lane] * g[lane];
-                    }
-                }
-            }
-            Self::Diagonal(z) => {
-                for (g, z) in g.iter().zip(z) {
-                    for lane in 0..EIGHT {
-                        sums[lane] += g[lane] * g[lane] / z;
-                    }
-                }
-            }
-        }
-        sums
     }
 }
 
@@ -331,14 +259,11 @@ impl Oracle for Neural {
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        if self.observations == 0 {
-            return out.fill(Bounds::UNKNOWN);
+        let mut beliefs = vec![Belief::UNKNOWN; out.len()];
+        self.beliefs(context, &mut beliefs);
+        for (bounds, belief) in out.iter_mut().zip(beliefs) {
+            *bounds = belief.bounds;
         }
-        let radius = self.radius();
-        let context = std::iter::once(context.features);
-        self.for_each_pair(context, &self.action_values, |i, center, norm| {
-            out[i] = Bounds::around(center, radius * norm);
-        });
     }
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
@@ -354,6 +279,32 @@ impl Oracle for Neural {
             let values = self.network.values(&self.weights, &block_of(&inputs));
             for (estimate, value) in out.iter_mut().zip(values) {
                 *estimate = value.clamp(0.0, 1.0);
+            }
+        }
+    }
+
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        if self.observations == 0 {
+            return out.fill(Belief::UNKNOWN);
+        }
+        let radius = self.radius();
+        let context = std::iter::once(context.features);
+        self.for_each_pair(context, &self.action_values, |i, center, norm| {
+            out[i] = Belief::new(
+                center.clamp(0.0, 1.0),
+                Bounds::around(center, radius * norm),
+            );
+        });
+    }
+
+    fn each_observed(&self, _: &Task, _: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        let (radius, m) = (self.radius(), self.network.width() as f64);
+        for (x, _, counts) in self.inputs.batches(1) {
+            let (values, mut gradients) = self.network.gradients(&self.weights, x);
+            let norms = self.precision.norms_squared(&mut gradients);
+            for (lane, count) in counts[0].iter().enumerate().filter(|(_, n)| **n > 0.0) {
+                let upper = values[lane] + radius * (norms[lane] / m).sqrt();
+                see(*count, values[lane].clamp(0.0, 1.0), upper.clamp(0.0, 1.0));
             }
         }
     }
@@ -381,7 +332,7 @@ impl Oracle for Neural {
 impl BulkBounds for Neural {
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
         if self.observations == 0 {
-            return fill_unknown(ucb, lcb);
+            return fill_unknown(pairs, ucb, lcb);
         }
         let radius = self.radius();
         let features = pairs.sample.features_of(pairs.entries.clone());
@@ -390,7 +341,11 @@ impl BulkBounds for Neural {
         self.for_each_pair(contexts, values, |i, center, norm| {
             let bounds = Bounds::around(center, radius * norm);
             let place = pairs.place(i / values.len(), i % values.len());
-            (ucb[place], lcb[place]) = (bounds.ucb, bounds.lcb);
+            ucb[place] = bounds.ucb;
+            lcb[place] = match pairs.beside {
+                Beside::Lcb => bounds.lcb,
+                Beside::Estimate => center.clamp(0.0, 1.0),
+            };
         });
     }
 }

@@ -1,6 +1,8 @@
 //! Plans that trust the estimates: certainty equivalence, without optimism and without a promise.
 
-use super::{Bounds, Oracle, Wrapper};
+use super::{Belief, Bounds, Oracle, Wrapper};
+use crate::dp::BoundParameters;
+use crate::task::Context;
 
 /// Wraps an oracle: both bounds are its point estimate.
 #[derive(Debug)]
@@ -16,8 +18,6 @@ impl PlugIn {
 }
 
 impl Wrapper for PlugIn {
-    const USES_ESTIMATES: bool = true;
-
     fn inner(&self) -> &dyn Oracle {
         &*self.inner
     }
@@ -26,14 +26,15 @@ impl Wrapper for PlugIn {
         &mut *self.inner
     }
 
-    fn adjust(&self, estimate: f64, _bounds: Bounds) -> Bounds {
-        Bounds::around(estimate, 0.0)
+    fn adjust_all(&self, context: &Context, beliefs: &mut [Belief]) {
+        let mut estimates = vec![0.5; beliefs.len()];
+        self.inner.estimate(context, &mut estimates);
+        for (belief, estimate) in beliefs.iter_mut().zip(estimates) {
+            belief.bounds = Bounds::around(estimate, 0.0);
+        }
     }
 
-    fn adjust_parameters(
-        &self,
-        _parameters: crate::dp::BoundParameters,
-    ) -> Option<crate::dp::BoundParameters> {
+    fn parameters(&self) -> Option<BoundParameters> {
         None
     }
 }

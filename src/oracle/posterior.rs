@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use super::eights::EIGHT;
 use super::fit_log::FitLog;
 use super::posterior_columns::{ColumnGroup, Factor};
-use super::{Bounds, LabeledData};
+use super::{Belief, Bounds, LabeledData};
 use crate::error::Invalid;
 use crate::task::{Kernel, Support, Task};
 
@@ -45,6 +45,8 @@ pub(super) struct Posterior {
     kept: Vec<ColumnGroup>,
     /// The watched contexts.
     watched: Support,
+    /// Mean and variance of every distinct pair that was observed, if they are kept.
+    observed: Option<Vec<(f64, f64)>>,
     /// Fits since L was last rebuilt.
     fits: FitLog,
 }
@@ -91,6 +93,7 @@ impl Posterior {
             log_determinant: 0.0,
             kept: Vec::new(),
             watched: Support::new(task.dimension()),
+            observed: None,
             fits: FitLog::default(),
         }
     }
@@ -118,6 +121,7 @@ impl Posterior {
             self.factor = Factor::default();
             self.log_determinant = 0.0;
             self.last_row.fill(None);
+            self.observed.iter_mut().for_each(Vec::clear);
             self.kept.iter_mut().for_each(ColumnGroup::reset);
             self.fits.clear();
             let totals = std::mem::take(&mut self.totals);
@@ -181,11 +185,54 @@ impl Posterior {
                     group.extend(&self.factor, &self.kernel);
                     let noise = self.lambda / labels.count;
                     let label = labels.converted / labels.count;
+                    self.update_observed(&group, lane, labels.pair, label, noise);
                     let repeats = self.last_row[labels.pair].replace(self.factor.len());
                     let unexplained = self.factor.append(&group, lane, label, noise, repeats);
                     self.log_determinant += (unexplained / noise).ln();
                 }
             }
+        }
+    }
+
+    /// Updates the moments of the observed pairs for a row that is about to be appended, with the column of its pair. With
+    /// c = k(phi_i, phi) - z_i . z, the posterior covariance of pair i and the new one,
+    ///
+    /// ```text
+    /// mean_i += c (label - mean) / (variance + noise),    variance_i -= c^2 / (variance + noise)
+    /// ```
+    ///
+    /// and c = noise_i [L'^-1 z]_i, as k_i (K + noise)^-1 k = k_i - noise_i [(K + noise)^-1 k]_i. The cost is that of the column.
+    fn update_observed(
+        &mut self,
+        group: &ColumnGroup,
+        lane: usize,
+        pair: usize,
+        label: f64,
+        noise: f64,
+    ) {
+        let Some(moments) = &mut self.observed else {
+            return;
+        };
+        let (mean, deviation) = group.moments(lane);
+        let unexplained = noise + deviation * deviation;
+        let weights = self.factor.solve_transposed(group.entries(lane));
+        moments.resize(self.last_row.len(), (0.0, 1.0));
+        for (known, row) in self.last_row.iter().enumerate() {
+            let covariance = match row {
+                Some(row) if known != pair => self.factor.noise(*row) * weights[*row],
+                _ if known == pair => deviation * deviation,
+                _ => continue,
+            };
+            let moments = &mut moments[known];
+            moments.0 += covariance * (label - mean) / unexplained;
+            moments.1 -= covariance * covariance / unexplained;
+        }
+        if self.last_row[pair].is_none() {
+            let variance = deviation * deviation;
+            moments[pair] = (
+                mean + variance * (label - mean) / unexplained,
+                variance * noise / unexplained,
+            );
         }
     }
 
@@ -260,14 +307,28 @@ impl Posterior {
         }
     }
 
-    /// mean +- `radius` * deviation of all actions in one context; unknown without data.
-    pub fn bounds(&self, features: &[f64], radius: f64, out: &mut [Bounds]) {
+    /// Mean and mean +- `radius` * deviation of all actions in one context; unknown without data.
+    pub fn beliefs(&self, features: &[f64], radius: f64, out: &mut [Belief]) {
         if self.is_empty() {
-            return out.fill(Bounds::UNKNOWN);
+            return out.fill(Belief::UNKNOWN);
         }
         self.for_each_action(features, |action, (mean, deviation)| {
-            out[action] = Bounds::around(mean, radius * deviation);
+            out[action] = belief(mean, radius * deviation);
         });
+    }
+
+    /// Keeps the moments of the observed pairs from now on.
+    pub fn keep_observed(&mut self) {
+        self.observed = Some(Vec::new());
+    }
+
+    /// Observations, estimate and ucb of every distinct pair that was observed.
+    pub fn each_observed(&self, radius: f64, see: &mut dyn FnMut(f64, f64, f64)) {
+        let kept = self.observed.iter().flatten();
+        for (labels, &(mean, variance)) in self.totals.iter().zip(kept) {
+            let belief = belief(mean, radius * variance.max(0.0).sqrt());
+            see(labels.count, belief.estimate, belief.bounds.ucb);
+        }
     }
 
     /// Means, clipped into [0, 1]; 1/2 without data.
@@ -302,42 +363,9 @@ impl Posterior {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::task::{ApplicationSpec, Context, KernelSpec, TaskSpec};
-
-    /// 20 contexts and 2 prices: 40 pairs, whatever the number of observations.
-    #[test]
-    fn rows_stop_growing_on_finite_contexts() {
-        let values: Vec<Vec<f64>> = (0..20).map(|i| vec![f64::from(i) / 20.0]).collect();
-        let prices = vec![1.0, 2.0];
-        let task = TaskSpec::new(2, 1, ApplicationSpec::Pricing { prices }, 1);
-        let spec = KernelSpec {
-            nu: None,
-            length: vec![0.3, 1.0],
-        };
-        let kernel = spec.check("kernel", 2).unwrap();
-        let mut posterior = Posterior::new(&task.check().unwrap(), kernel, 0.5);
-        let mut data = LabeledData::new(1);
-        for n in 0..3000usize {
-            let context = Context {
-                step: 0,
-                features: &values[(n * 7) % 20],
-                point: None,
-            };
-            data.push(&context, 1 + (n / 20) % 2, n % 3 == 0);
-            if n % 10 == 9 {
-                posterior.append(&data);
-                assert!(
-                    posterior.factor.len() <= 60,
-                    "{n}: {}",
-                    posterior.factor.len()
-                );
-            }
-        }
-        assert_eq!((posterior.len(), posterior.totals.len()), (3000, 40));
-        let count: f64 = posterior.totals.iter().map(|labels| labels.count).sum();
-        assert_eq!(count, 3000.0);
-    }
+fn belief(mean: f64, radius: f64) -> Belief {
+    Belief::new(mean.clamp(0.0, 1.0), Bounds::around(mean, radius))
 }
+
+#[cfg(test)]
+mod tests;

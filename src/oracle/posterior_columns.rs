@@ -24,6 +24,8 @@ pub(super) struct Factor {
     repeats: Vec<Option<usize>>,
     /// L^-1 y.
     whitened: Vec<f64>,
+    /// The noise variance of every row.
+    noise: Vec<f64>,
 }
 
 impl Factor {
@@ -53,7 +55,35 @@ impl Factor {
         self.whitened.push((label - group.mean[lane]) / diagonal);
         self.inputs.extend_from_slice(group.phi(lane));
         self.repeats.push(repeats);
+        self.noise.push(noise);
         unexplained
+    }
+
+    /// The noise variance of a row.
+    pub fn noise(&self, n: usize) -> f64 {
+        self.noise[n]
+    }
+
+    /// L'^-1 z.
+    pub fn solve_transposed(&self, mut z: Vec<f64>) -> Vec<f64> {
+        for n in (0..self.len()).rev() {
+            z[n] /= self.rows[n][n];
+            let solved = z[n];
+            // The rest of a row that repeats a pair stands in the row before.
+            let (mut row, mut end) = (n, n);
+            loop {
+                let start = self.start(row);
+                let entries = self.rows[row][start..end].iter();
+                for (z, entry) in z[start..end].iter_mut().zip(entries) {
+                    *z -= solved * entry;
+                }
+                match self.repeats[row] {
+                    Some(before) => (row, end) = (before, before),
+                    None => break,
+                }
+            }
+        }
+        z
     }
 
     /// Where the sum of row n begins.
@@ -101,6 +131,11 @@ impl ColumnGroup {
     /// phi of a pair.
     pub fn phi(&self, lane: usize) -> &[f64] {
         &self.phi[lane * self.dimension..(lane + 1) * self.dimension]
+    }
+
+    /// The entries of a column.
+    pub fn entries(&self, lane: usize) -> Vec<f64> {
+        self.z.iter().map(|entries| entries[lane]).collect()
     }
 
     /// Adds a pair to columns without entries.

@@ -15,7 +15,8 @@ use super::ellipsoid::Ellipsoid;
 use super::factor::{cholesky, lower_inverse};
 use super::newton::{self, Estimate, psi_and_jacobian};
 use super::{
-    BoundFacts, Bounds, BulkBounds, Diagnosis, FittedNorm, LabeledData, Oracle, Pairs, wrong_state,
+    Belief, BoundFacts, Bounds, BulkBounds, Diagnosis, FittedNorm, LabeledData, Oracle, Pairs,
+    wrong_state,
 };
 use crate::dp::{BoundParameters, Link};
 use crate::error::Invalid;
@@ -103,6 +104,21 @@ impl<P: Fit> Oracle for Regression<P> {
         }
     }
 
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        match &self.fitted {
+            Some(fitted) => fitted.beliefs(context.features, &self.action_values, |a, belief| {
+                out[a] = belief;
+            }),
+            None => out.fill(Belief::UNKNOWN),
+        }
+    }
+
+    fn each_observed(&self, _: &Task, _: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        if let Some(fitted) = &self.fitted {
+            fitted.each_observed(&self.design, see);
+        }
+    }
+
     fn facts(&self) -> BoundFacts {
         self.parameters.profile().facts
     }
@@ -167,11 +183,11 @@ impl<P: Fit> Oracle for Regression<P> {
 impl<P: Fit> BulkBounds for Regression<P> {
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
         let Some(fitted) = &self.fitted else {
-            return fill_unknown(ucb, lcb);
+            return fill_unknown(pairs, ucb, lcb);
         };
         let features = pairs.sample.features_of(pairs.entries.clone());
         let values = &self.action_values[pairs.actions.clone()];
-        fitted.fill(features, values, pairs.layout, ucb, lcb);
+        fitted.fill(features, values, (pairs.layout, pairs.beside), ucb, lcb);
     }
 
     fn parameters(&self) -> Option<BoundParameters> {

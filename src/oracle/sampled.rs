@@ -4,7 +4,10 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
-use super::{LabeledData, Oracle, Wrapper};
+use super::bulk::fill_unknown;
+use super::{Belief, Bounds, LabeledData, Oracle, Pairs, Wrapper, fill_bounds};
+use crate::dp::BoundParameters;
+use crate::task::Context;
 
 /// An oracle whose bounds are both a draw from its posterior, a new one at every fit.
 #[derive(Debug)]
@@ -39,11 +42,28 @@ impl Wrapper for Sampled {
         &mut *self.inner
     }
 
-    fn source(&self) -> Option<&dyn Oracle> {
-        self.drawn.as_deref()
+    fn adjust_all(&self, context: &Context, beliefs: &mut [Belief]) {
+        let mut bounds = vec![Bounds::UNKNOWN; beliefs.len()];
+        if let Some(drawn) = &self.drawn {
+            drawn.bounds(context, &mut bounds);
+        }
+        for (belief, bounds) in beliefs.iter_mut().zip(bounds) {
+            belief.bounds = bounds;
+        }
     }
 
-    fn after_fit(&mut self, _data: &LabeledData, _delta: f64, saved: Option<f64>) {
+    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
+        match &self.drawn {
+            Some(drawn) => fill_bounds(&**drawn, pairs, ucb, lcb),
+            None => fill_unknown(pairs, ucb, lcb),
+        }
+    }
+
+    fn parameters(&self) -> Option<BoundParameters> {
+        self.drawn.as_ref()?.bulk()?.parameters()
+    }
+
+    fn after_fit(&mut self, _data: &LabeledData, saved: Option<f64>) {
         self.draws = saved.map_or(self.draws + 1, |draws| draws as u64);
         let mut rng = ChaCha8Rng::from_seed(self.seed);
         rng.set_stream(self.draws);

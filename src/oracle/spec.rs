@@ -4,7 +4,7 @@ use super::armed::{ArmedParameters, Arms};
 use super::config::Parameters;
 use super::known::KnownParameters;
 use super::{
-    GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
+    BoundFacts, GlmParameters, GpParameters, KernelMixtureParameters, KernelParameters,
     LinearMixtureParameters, LogisticMixtureParameters, LogisticParameters, MakeOracle,
     NeuralParameters, OracleConfig,
 };
@@ -57,6 +57,11 @@ impl OracleSpec {
     /// Checks the parameters for a task; `field` is the oracle's place in the study.
     pub fn check(&self, field: &str, task: &Task) -> Result<OracleConfig, Invalid> {
         OracleConfig::check(self.clone(), field, task)
+    }
+
+    /// What its bounds are like; those of own code are not known before there is a task.
+    pub fn facts(&self) -> BoundFacts {
+        self.parameters().profile().facts
     }
 
     /// The own code that it is, if it is any.

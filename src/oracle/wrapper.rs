@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use rand::rngs::ChaCha8Rng;
 
-use super::bulk::fill_unknown;
 use super::{
-    BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs, fill_bounds, wrong_state,
+    Belief, Beside, BoundFacts, Bounds, BulkBounds, Diagnosis, LabeledData, Oracle, Pairs,
+    wrong_state,
 };
 use crate::dp::BoundParameters;
 use crate::error::Invalid;
@@ -14,32 +14,35 @@ use crate::task::Context;
 
 /// An oracle around an inner one. It plans with adjusted bounds; intervals and estimates remain those of the inner oracle.
 pub trait Wrapper: Debug + Send + Sync + 'static {
-    /// Whether [`Wrapper::adjust`] needs point estimates.
-    const USES_ESTIMATES: bool = false;
-
     /// The inner oracle.
     fn inner(&self) -> &dyn Oracle;
 
     /// The inner oracle.
     fn inner_mut(&mut self) -> &mut dyn Oracle;
 
-    /// The oracle whose bounds are adjusted; `None` while nothing is known.
-    fn source(&self) -> Option<&dyn Oracle> {
-        Some(self.inner())
+    /// Adjusts [`Belief::bounds`] of an action, counted from 0.
+    fn adjust(&self, _action: usize, _belief: &mut Belief) {}
+
+    /// Adjusts the bounds of all actions in one context.
+    fn adjust_all(&self, _context: &Context, beliefs: &mut [Belief]) {
+        for (action, belief) in beliefs.iter_mut().enumerate() {
+            self.adjust(action, belief);
+        }
     }
 
-    /// The adjusted bounds of a pair; `estimate` is NaN unless [`Wrapper::USES_ESTIMATES`].
-    fn adjust(&self, _estimate: f64, bounds: Bounds) -> Bounds {
-        bounds
+    /// The adjusted bounds of many pairs, which store lcb beside ucb. To override where there is a faster way.
+    fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64])
+    where
+        Self: Sized,
+    {
+        pairs.one_by_one(self, ucb, lcb);
     }
 
-    /// The same for the parameters of all bounds; `None` if adjusted bounds are not a simple function of parameters.
-    fn adjust_parameters(&self, parameters: BoundParameters) -> Option<BoundParameters> {
-        Some(parameters)
-    }
+    /// The parameters of all adjusted bounds, if there are any.
+    fn parameters(&self) -> Option<BoundParameters>;
 
     /// Called after every fit of the inner oracle; after a restore with the number that [`Wrapper::saved`] returned.
-    fn after_fit(&mut self, _data: &LabeledData, _delta: f64, _saved: Option<f64>) {}
+    fn after_fit(&mut self, _data: &LabeledData, _saved: Option<f64>) {}
 
     /// A number that a restore needs, if any.
     fn saved(&self) -> Option<f64> {
@@ -50,22 +53,14 @@ pub trait Wrapper: Debug + Send + Sync + 'static {
 impl<W: Wrapper> Oracle for W {
     fn fit(&mut self, data: &LabeledData, delta: f64) {
         self.inner_mut().fit(data, delta);
-        self.after_fit(data, delta, None);
+        self.after_fit(data, None);
     }
 
     fn bounds(&self, context: &Context, out: &mut [Bounds]) {
-        let Some(source) = self.source() else {
-            return out.fill(Bounds::UNKNOWN);
-        };
-        source.bounds(context, out);
-        let estimates = W::USES_ESTIMATES.then(|| {
-            let mut estimates = vec![0.5; out.len()];
-            self.inner().estimate(context, &mut estimates);
-            estimates
-        });
-        for (a, bounds) in out.iter_mut().enumerate() {
-            let estimate = estimates.as_ref().map_or(f64::NAN, |all| all[a]);
-            *bounds = self.adjust(estimate, *bounds);
+        let mut beliefs = vec![Belief::UNKNOWN; out.len()];
+        self.beliefs(context, &mut beliefs);
+        for (bounds, belief) in out.iter_mut().zip(beliefs) {
+            *bounds = belief.bounds;
         }
     }
 
@@ -75,6 +70,15 @@ impl<W: Wrapper> Oracle for W {
 
     fn estimate(&self, context: &Context, out: &mut [f64]) {
         self.inner().estimate(context, out);
+    }
+
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        self.inner().beliefs(context, out);
+        self.adjust_all(context, out);
+    }
+
+    fn keep_observed(&mut self) {
+        self.inner_mut().keep_observed();
     }
 
     fn facts(&self) -> BoundFacts {
@@ -106,7 +110,7 @@ impl<W: Wrapper> Oracle for W {
             (Some(_), None) => return Err(wrong_state(saved)),
         };
         self.inner_mut().restore(data, delta, inner)?;
-        self.after_fit(data, delta, own);
+        self.after_fit(data, own);
         Ok(())
     }
 
@@ -121,25 +125,13 @@ impl<W: Wrapper> Oracle for W {
 
 impl<W: Wrapper> BulkBounds for W {
     fn fill(&self, pairs: &Pairs, ucb: &mut [f64], lcb: &mut [f64]) {
-        let Some(source) = self.source() else {
-            return fill_unknown(ucb, lcb);
-        };
-        if W::USES_ESTIMATES {
-            // Estimates have no bulk version.
-            return pairs.one_by_one(ucb, lcb, |context, row| self.bounds(context, row));
-        }
-        fill_bounds(source, pairs, ucb, lcb);
-        for (ucb, lcb) in ucb.iter_mut().zip(lcb) {
-            let bounds = Bounds {
-                lcb: *lcb,
-                ucb: *ucb,
-            };
-            let adjusted = self.adjust(f64::NAN, bounds);
-            (*ucb, *lcb) = (adjusted.ucb, adjusted.lcb);
+        match pairs.beside {
+            Beside::Lcb => Wrapper::fill(self, pairs, ucb, lcb),
+            Beside::Estimate => pairs.one_by_one(self, ucb, lcb),
         }
     }
 
     fn parameters(&self) -> Option<BoundParameters> {
-        self.adjust_parameters(self.source()?.bulk()?.parameters()?)
+        Wrapper::parameters(self)
     }
 }

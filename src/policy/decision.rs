@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use crate::dp::{Choice, Coefficients, ContextSample, ValueTable};
-use crate::oracle::{Bounds, Oracle};
+use crate::oracle::{Belief, Bounds, Oracle};
 use crate::task::{Context, Task};
 
 /// Values that differ by at most this share of r_max are a tie. Tables in 32 and 64 bits differ by less, so both lead to the
@@ -248,7 +248,7 @@ impl Terms {
 /// The rule applied to one context, with an oracle's bounds and a value table: for policies.
 #[derive(Debug, Clone)]
 pub struct Decider {
-    bounds: Vec<Bounds>,
+    beliefs: Vec<Belief>,
     rule: Rule,
 }
 
@@ -256,7 +256,7 @@ impl Decider {
     /// For tasks with `actions` non-null actions.
     pub fn new(actions: usize) -> Self {
         Self {
-            bounds: vec![Bounds::UNKNOWN; actions],
+            beliefs: vec![Belief::UNKNOWN; actions],
             rule: Rule::default(),
         }
     }
@@ -284,13 +284,18 @@ impl Decider {
         budget: u32,
         terms: &Terms,
     ) -> usize {
-        oracle.bounds(context, &mut self.bounds);
-        let candidates = self.bounds.iter().enumerate().map(|(a, bounds)| {
+        oracle.beliefs(context, &mut self.beliefs);
+        let candidates = self.beliefs.iter().enumerate().map(|(a, belief)| {
             let (reward, cost) = terms.sale(task, context, a + 1);
-            Candidate::new(*bounds, reward, cost)
+            Candidate::new(belief.bounds, reward, cost)
         });
         self.rule
             .decide_one(candidates, next, budget, task.reward_max())
+    }
+
+    /// The beliefs on which the last choice was based; action `a` has number `a - 1`.
+    pub fn beliefs(&self) -> &[Belief] {
+        &self.beliefs
     }
 }
 

@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 
 use super::{MimicOptDp, ReservedEpisodes};
 use crate::error::{Invalid, shown};
-use crate::oracle::{BoundFacts, Coupled, Oracle, Sampled, Sides};
+use crate::oracle::{BoundFacts, Coupled, Oracle, Sampled, Sides, Tolerant};
 use crate::task::Task;
 
 /// Which conversion probability an optimistic plan uses.
@@ -16,12 +16,6 @@ pub enum Optimism {
     Separate,
     /// One probability for both, the upper bound ([`Coupled`]).
     Coupled,
-    /// Coupled, with two exceptions where separate optimism earned more in every measurement
-    /// ([`measured`](super::measured)). First: bounds that are [wide at first](BoundFacts::wide_at_first), if every action
-    /// costs one unit; a coupled plan then waits for the highest price, about which little is known. Second: bounds that
-    /// depend on the step, if the budget lasts for at least half of the steps; such bounds stay wide H times as long, and
-    /// costs matter little.
-    Auto,
 }
 
 /// Which episodes supply which data.
@@ -45,6 +39,9 @@ pub struct LearnerSpec {
     /// The learner refits and replans once its labeled data have grown by this share; 0 means after every episode that
     /// supplies conversion data.
     pub replan_growth: f64,
+    /// kappa of [`Tolerant`]: how much better than the played pairs a pair must be known to lose its bonus. 0 means no
+    /// tolerance, infinity a plan with plain estimates; `None` stands for 2, or 1 if bounds depend on the step.
+    pub tolerance: Option<f64>,
     /// Whether plans use a draw from the oracle's posterior instead of its bounds.
     pub sampling: bool,
 }
@@ -56,27 +53,40 @@ impl LearnerSpec {
         data: DataUse::Split,
         alpha: 0.5,
         replan_growth: 0.0,
+        tolerance: Some(0.0),
         sampling: false,
     };
 
-    /// The settings for tight bounds: fewer reserved episodes and automatic optimism.
+    /// The settings for tight bounds: fewer reserved episodes, and coupled optimism with a tolerance.
     pub const TIGHT: Self = Self {
-        optimism: Optimism::Auto,
+        optimism: Optimism::Coupled,
         alpha: 0.1,
+        tolerance: None,
         ..Self::PAPER
     };
 
     /// Posterior sampling, a heuristic.
     pub const THOMPSON: Self = Self {
         sampling: true,
+        tolerance: Some(0.0),
         ..Self::TIGHT
     };
 
-    /// Checks the settings for a task, an oracle's `bounds` and a number of unlabeled initial rows. Errors name `field`.
+    /// The plan with plain estimates, without any bonus: what optimism is worth is the difference from it.
+    pub const PLUG_IN: Self = Self {
+        tolerance: Some(f64::INFINITY),
+        ..Self::TIGHT
+    };
+
+    /// The default of `tolerance` for an oracle's `bounds`: those that differ by step stay wide H times as long.
+    pub fn default_tolerance(bounds: BoundFacts) -> f64 {
+        if bounds.by_step { 1.0 } else { 2.0 }
+    }
+
+    /// Checks the settings for an oracle's `bounds` and a number of unlabeled initial rows. Errors name `field`.
     pub fn check(
         &self,
         field: &str,
-        task: &Task,
         bounds: BoundFacts,
         initial_rows: usize,
     ) -> Result<LearnerConfig, Invalid> {
@@ -89,19 +99,20 @@ impl LearnerSpec {
                 "a number from 0 to 1e6",
             ));
         }
+        let tolerance = self.tolerance;
+        let tolerance = tolerance.unwrap_or_else(|| Self::default_tolerance(bounds));
+        if !(tolerance == f64::INFINITY || (0.0..=1e6).contains(&tolerance)) {
+            return Err(Invalid::new(
+                format!("{field}.tolerance"),
+                shown(tolerance),
+                "a number from 0 to 1e6",
+            ));
+        }
         Ok(LearnerConfig {
             sampling: self.sampling,
-            coupled: match self.optimism {
-                // A posterior draw is already one probability for both.
-                _ if self.sampling => false,
-                Optimism::Separate => false,
-                Optimism::Coupled => true,
-                Optimism::Auto => {
-                    let unit_cost = task.cost_max() <= 1;
-                    let ample = 2 * task.budget_max() as usize >= task.horizon();
-                    !(unit_cost && bounds.wide_at_first || ample && bounds.by_step)
-                }
-            },
+            // A posterior draw is already one probability for both.
+            coupled: self.optimism == Optimism::Coupled && !self.sampling,
+            tolerance,
             reserved: match self.data {
                 DataUse::Split => Some(reserved),
                 DataUse::Shared => None,
@@ -116,6 +127,7 @@ impl LearnerSpec {
 pub struct LearnerConfig {
     sampling: bool,
     coupled: bool,
+    tolerance: f64,
     reserved: Option<ReservedEpisodes>,
     replan_growth: f64,
 }
@@ -145,25 +157,30 @@ impl LearnerConfig {
             .map_or(episodes, |reserved| reserved.rows_after(episodes))
     }
 
-    /// Whether a new fit is due with `observations` labeled data, if the last fit used `fitted` of them.
-    pub fn is_replan_due(&self, observations: usize, fitted: usize) -> bool {
+    /// Whether a new fit is due after so many decisions, if the last fit was made after `fitted` of them.
+    pub fn is_replan_due(&self, decisions: usize, fitted: usize) -> bool {
         let grown = (1.0 + self.replan_growth) * fitted as f64;
-        self.replan_growth == 0.0 || (observations > fitted && observations as f64 >= grown)
+        self.replan_growth == 0.0 || (decisions > fitted && decisions as f64 >= grown)
     }
 
-    /// A learner without data. Wraps `oracle` for coupled optimism or posterior sampling, if set; `rng` is for the draws.
+    /// A learner without data. Wraps `oracle` for tolerance, coupled optimism or posterior sampling, if set; `rng` is for
+    /// the draws.
     pub fn learner(
         &self,
         task: Arc<Task>,
-        oracle: Box<dyn Oracle>,
+        mut oracle: Box<dyn Oracle>,
         delta: f64,
         rng: ChaCha8Rng,
     ) -> MimicOptDp {
-        let oracle: Box<dyn Oracle> = match (self.sampling, self.coupled) {
-            (true, _) => Box::new(Sampled::new(oracle, rng)),
-            (false, true) => Box::new(Coupled::new(oracle)),
-            (false, false) => oracle,
-        };
+        if self.sampling {
+            oracle = Box::new(Sampled::new(oracle, rng));
+        } else if self.tolerance > 0.0 {
+            let task = Arc::clone(&task);
+            oracle = Box::new(Tolerant::new(oracle, task, self.tolerance, self.sides()));
+        }
+        if self.coupled {
+            oracle = Box::new(Coupled::new(oracle));
+        }
         MimicOptDp::new(task, oracle, delta, *self)
     }
 }
@@ -171,45 +188,36 @@ impl LearnerConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::{ApplicationSpec, TaskSpec};
-
-    fn task(application: ApplicationSpec) -> Task {
-        TaskSpec::new(4, 3, application, 1).check().unwrap()
-    }
 
     #[test]
-    fn auto_couples_with_two_exceptions() {
-        let coupled = |task: &Task, wide_at_first: bool, by_step: bool| {
-            let bounds = BoundFacts {
+    fn bounds_by_step_have_half_the_tolerance() {
+        let tolerance = |spec: LearnerSpec, by_step| {
+            let facts = BoundFacts {
                 by_step,
-                wide_at_first,
                 ..BoundFacts::NONE
             };
-            let config = LearnerSpec::TIGHT.check("p", task, bounds, 0).unwrap();
-            config.sides() == Sides::Upper
+            spec.check("p", facts, 0).map(|config| config.tolerance)
         };
-        let prices = vec![1.0, 2.0];
-        let pricing = task(ApplicationSpec::Pricing { prices });
-        assert!(coupled(&pricing, false, false) && !coupled(&pricing, true, false));
-        let wages = || ApplicationSpec::Procurement { wages: vec![1, 2] };
-        let hiring = task(wages());
-        assert!(coupled(&hiring, false, false) && coupled(&hiring, true, false));
-        // Three units last for half of four steps, but not for half of seven.
-        assert!(!coupled(&hiring, false, true));
-        let scarce = TaskSpec::new(7, 3, wages(), 1).check().unwrap();
-        assert!(coupled(&scarce, false, true));
+        assert_eq!(tolerance(LearnerSpec::TIGHT, false), Ok(2.0));
+        assert_eq!(tolerance(LearnerSpec::TIGHT, true), Ok(1.0));
+        assert_eq!(tolerance(LearnerSpec::PAPER, false), Ok(0.0));
+        for wrong in [-1.0, 1e7, f64::NAN] {
+            let spec = LearnerSpec {
+                tolerance: Some(wrong),
+                ..LearnerSpec::TIGHT
+            };
+            assert!(tolerance(spec, false).is_err(), "{wrong}");
+        }
     }
 
     #[test]
     fn plans_wait_for_growth() {
-        let prices = vec![1.0];
-        let pricing = task(ApplicationSpec::Pricing { prices });
         let growth = |replan_growth| {
             let spec = LearnerSpec {
                 replan_growth,
                 ..LearnerSpec::PAPER
             };
-            spec.check("p", &pricing, BoundFacts::default(), 0).unwrap()
+            spec.check("p", BoundFacts::default(), 0).unwrap()
         };
         assert!(growth(0.0).is_replan_due(7, 7));
         let half = growth(0.5);

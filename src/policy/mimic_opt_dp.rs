@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Decider, LearnerConfig, Plan, Policy, SavedPolicy, Terms, WarmStart};
-use crate::dp::{ContextSample, PlanRequest, ValueTable};
+use super::{
+    Decider, Greedy, LearnerConfig, Plan, Played, Policy, Rule, SavedPolicy, Terms, WarmStart,
+};
+use crate::dp::{Coefficients, ContextSample, KnownLaw, PlanRequest, ValueTable};
 use crate::error::Invalid;
-use crate::oracle::{LabeledData, Oracle};
+use crate::oracle::{Belief, LabeledData, Oracle};
 use crate::task::{Context, ContextRows, EpisodeContexts, Task};
 
 /// Mimic-Opt-DP (Algorithm 1), in one replication or for one real decision maker.
@@ -22,10 +24,13 @@ pub struct MimicOptDp {
     /// Observations at the last fit, and the episode it was made for; 0 without a fit.
     pub(super) fitted: usize,
     pub(super) fitted_for: usize,
-    pub(super) u_hat: ValueTable,
+    /// Decisions without an offer at the last fit.
+    pub(super) fitted_declined: usize,
+    pub(super) u_hat: Arc<ValueTable>,
     /// The largest budget of the next plan.
     pub(super) ceiling: u32,
     decider: Decider,
+    played: Played,
 }
 
 impl MimicOptDp {
@@ -39,12 +44,14 @@ impl MimicOptDp {
         Self {
             s_t: ContextSample::new(&task, oracle.facts().by_step),
             d_t: LabeledData::new(task.dimension()),
-            u_hat: ValueTable::zeros(task.horizon(), task.budget_max()),
+            u_hat: Arc::new(ValueTable::zeros(task.horizon(), task.budget_max())),
             ceiling: task.budget_max(),
             decider: Decider::new(task.actions()),
             episode: 1,
             fitted: 0,
             fitted_for: 0,
+            fitted_declined: 0,
+            played: Played::default(),
             task,
             oracle,
             delta,
@@ -87,6 +94,18 @@ impl MimicOptDp {
         self.d_t.push(context, action, converted);
     }
 
+    /// Counts a decision without an offer, if one was feasible and the episode teaches conversion.
+    pub fn decline(&mut self, theta: &Context, budget: u32, terms: &Terms) {
+        let feasible = |a| {
+            let (reward, cost) = terms.sale(&self.task, theta, a);
+            cost <= budget && reward >= 0.0
+        };
+        let teaches = !self.config.is_reserved(self.episode);
+        if teaches && (1..=self.task.actions()).any(feasible) {
+            self.d_t.decline();
+        }
+    }
+
     /// Adds labeled rows from before the start; the plan of the first episode uses them.
     pub fn add_log(&mut self, log: &WarmStart) {
         log.contexts
@@ -103,6 +122,35 @@ impl MimicOptDp {
         }
     }
 
+    /// The value of an episode with budget 0, 1, ... under the plan, if customers come as in s_t and convert as estimated;
+    /// `None` without contexts.
+    pub fn expected_rewards(&self) -> Option<Vec<f64>> {
+        let (sample, actions) = (&self.s_t, self.task.actions());
+        if sample.total() == 0.0 {
+            return None;
+        }
+        let mut beliefs = vec![Belief::UNKNOWN; actions];
+        let mut rho = Vec::with_capacity(sample.len() * actions);
+        for entry in 0..sample.len() {
+            self.oracle.beliefs(&sample.context(entry), &mut beliefs);
+            rho.extend(beliefs.iter().map(|belief| belief.estimate));
+        }
+        let mut coefficients = Coefficients::default();
+        self.oracle.fill(sample, &mut coefficients);
+        let law = KnownLaw {
+            sample,
+            rho: &rho,
+            budget_max: self.u_hat.budget_max(),
+        };
+        Some(law.expected_rewards(&mut Greedy {
+            sample,
+            coefficients: &coefficients,
+            u_hat: &self.u_hat,
+            reward_max: self.task.reward_max(),
+            rule: Rule::default(),
+        }))
+    }
+
     /// The fitted oracle.
     pub fn beliefs(&self) -> &dyn Oracle {
         self.oracle.as_ref()
@@ -111,6 +159,11 @@ impl MimicOptDp {
     /// u_hat of the current plan.
     pub fn u_hat(&self) -> &ValueTable {
         &self.u_hat
+    }
+
+    /// The same, to keep beyond the next plan.
+    pub fn shared_u_hat(&self) -> Arc<ValueTable> {
+        Arc::clone(&self.u_hat)
     }
 
     /// d_t.
@@ -187,11 +240,17 @@ impl Policy for MimicOptDp {
     /// Line 4.
     fn start_episode(&mut self, t: usize, _b_t: u32) {
         self.episode = t;
+        self.played = Played::default();
     }
 
     /// Lines 6 and 7.
     fn choose(&mut self, theta: &Context, budget: u32) -> usize {
-        self.choose_on(theta, budget, &Terms::default())
+        let action = self.choose_on(theta, budget, &Terms::default());
+        match action.checked_sub(1) {
+            Some(a) => self.played.add(&self.decider.beliefs()[a]),
+            None => self.decline(theta, budget, &Terms::default()),
+        }
+        action
     }
 
     /// Lines 8 and 15.
@@ -207,13 +266,15 @@ impl Policy for MimicOptDp {
         if self.config.teaches_contexts(t) {
             self.add_contexts(contexts);
         }
-        !self.config.is_reserved(t) && self.config.is_replan_due(self.d_t.len(), self.fitted)
+        let fitted = self.fitted + self.fitted_declined;
+        !self.config.is_reserved(t) && self.config.is_replan_due(self.d_t.decisions(), fitted)
     }
 
     /// Line 16.
     fn fit(&mut self, t: usize) {
         self.oracle.fit(&self.d_t, self.delta_of(t));
         self.fitted = self.d_t.len();
+        self.fitted_declined = self.d_t.declined();
         self.fitted_for = t;
     }
 
@@ -228,7 +289,11 @@ impl Policy for MimicOptDp {
     }
 
     fn install(&mut self, u_hat: ValueTable) {
-        self.u_hat = u_hat;
+        self.u_hat = Arc::new(u_hat);
+    }
+
+    fn played(&self) -> Option<Played> {
+        Some(self.played)
     }
 
     fn save(&self) -> Option<SavedPolicy> {

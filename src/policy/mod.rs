@@ -19,7 +19,7 @@ use std::fmt::Debug;
 use crate::dp::{PlanRequest, ValueTable};
 use crate::error::Invalid;
 use crate::fluid::FluidPlan;
-use crate::oracle::Oracle;
+use crate::oracle::{Belief, Oracle};
 use crate::task::{Context, EpisodeContexts};
 
 pub use advance::{AdvanceTimes, advance, plan};
@@ -80,6 +80,11 @@ pub trait Policy: Debug + Send + Sync {
     /// Installs the table of the requested plan.
     fn install(&mut self, _u_hat: ValueTable) {}
 
+    /// What regret consists of, in the episode that is played or was played last; `None` for policies without bounds.
+    fn played(&self) -> Option<Played> {
+        None
+    }
+
     /// The state between two episodes, for a restart. `None` if the policy cannot be saved; its unfinished replications then
     /// start again.
     fn save(&self) -> Option<SavedPolicy> {
@@ -107,6 +112,23 @@ pub trait Policy: Debug + Send + Sync {
     /// The rule on days of one type, if the policy knows the type.
     fn plan_of(&self, _day: usize) -> Option<Plan<'_>> {
         self.plan()
+    }
+}
+
+/// The terms of the regret bound, summed over the pairs (context, action) that were offered in an episode.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Played {
+    /// Sum of ucb - lcb, of the confidence intervals.
+    pub widths: f64,
+    /// Sum of tau, the tolerance of [`crate::oracle::Tolerant`].
+    pub tolerance: f64,
+}
+
+impl Played {
+    /// Adds an offer.
+    fn add(&mut self, belief: &Belief) {
+        self.widths += belief.interval.ucb - belief.interval.lcb;
+        self.tolerance += belief.tolerance;
     }
 }
 

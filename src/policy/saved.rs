@@ -1,6 +1,8 @@
 //! Saved policies, between two episodes: data, contexts, oracle state, random streams and the current plan. Restoring is
 //! exact to the bit.
 
+use std::sync::Arc;
+
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +124,9 @@ pub struct SavedLearner {
 pub struct LastFit {
     /// Number of observations it used; later ones do not matter.
     pub observations: usize,
+    /// The decisions without an offer at the time.
+    #[serde(default)]
+    pub declined: usize,
     /// The episode it was made for; 0 without a fit.
     pub episode: usize,
     /// What the oracle carries from one fit to the next.
@@ -159,6 +164,7 @@ impl MimicOptDp {
     pub fn last_fit(&self) -> LastFit {
         LastFit {
             observations: self.fitted,
+            declined: self.fitted_declined,
             episode: self.fitted_for,
             oracle: self.oracle.save(),
         }
@@ -177,6 +183,7 @@ impl MimicOptDp {
         let table = fits.then(|| ValueTable::from_values(task.horizon(), saved.width, saved.u_hat));
         self.u_hat = table
             .flatten()
+            .map(Arc::new)
             .ok_or_else(|| wrong("a table of another size, or with non-finite values"))?;
         self.ceiling = saved.ceiling;
         saved.rows.iter().for_each(|row| self.add_contexts(row));
@@ -194,6 +201,7 @@ impl MimicOptDp {
     /// Records a fit without repeating it, because another follows.
     pub fn skip_fit(&mut self, fit: &LastFit) {
         self.fitted = fit.observations;
+        self.fitted_declined = fit.declined;
         self.fitted_for = fit.episode;
     }
 
@@ -203,7 +211,7 @@ impl MimicOptDp {
             return Err(wrong("a fit to more data than it has"));
         }
         let delta = self.delta_of(fit.episode);
-        let data = self.d_t.first(fit.observations);
+        let data = self.d_t.as_of(fit.observations, fit.declined);
         self.oracle.restore(&data, delta, &fit.oracle)?;
         self.skip_fit(fit);
         Ok(())

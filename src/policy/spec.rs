@@ -120,7 +120,7 @@ impl PolicySpec {
                 }
                 Checked::Learner {
                     log,
-                    settings: settings.check(field, task, oracle.facts(), rows)?,
+                    settings: settings.check(field, oracle.facts(), rows)?,
                     initial: initial.clone(),
                     oracle,
                 }

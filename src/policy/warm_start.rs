@@ -30,7 +30,7 @@ pub struct InitialArrival {
 pub struct WarmStart {
     /// The contexts of every episode.
     pub contexts: Vec<EpisodeContexts>,
-    /// All offers with their outcomes.
+    /// All offers with their outcomes, and the number of arrivals without an offer.
     pub data: LabeledData,
 }
 
@@ -59,8 +59,9 @@ impl InitialLog {
                     slot.copy_from_slice(context.features);
                     context.point
                 });
-                if arrival.action > 0 {
-                    start.data.push(&context, arrival.action, arrival.accepted);
+                match arrival.action {
+                    0 => start.data.decline(),
+                    action => start.data.push(&context, action, arrival.accepted),
                 }
             }
             start.contexts.push(contexts);

@@ -2,7 +2,7 @@
 
 use super::style::{Style, Table, band_cells, counted, decimals, fixed, with_band};
 use crate::error::Invalid;
-use crate::results::{OptimumByBudget, PointResult, Results, Run};
+use crate::results::{OptimumByBudget, PointResult, PolicyRun, Results, Run};
 use crate::statistics::{BAND, evenly_spaced};
 
 /// Header of a column of errors.
@@ -55,12 +55,35 @@ pub fn study(results: &Results, style: Style, columns: &[String]) -> Result<Stri
             fixed(off, columns.digits)
         );
     }
+    notes += &played(run);
     for policy in &run.policies {
         let warnings = policy.warnings.iter();
         notes.extend(warnings.map(|warning| format!("warning: {}: {warning}\n", policy.name)));
     }
     text += &style.prose(&notes);
     Ok(text)
+}
+
+/// Which term of the regret bound is the larger, for learners.
+fn played(run: &Run) -> String {
+    let of_policy = |policy: &PolicyRun| {
+        let played = policy.played?;
+        let episodes = run.episodes as f64;
+        Some(format!(
+            "{} {} and {}",
+            policy.name,
+            fixed(played.widths / episodes, 2),
+            fixed(played.tolerance / episodes, 2)
+        ))
+    };
+    let all: Vec<String> = run.policies.iter().filter_map(of_policy).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(
+            "offers of an episode: sum of the widths of their bounds, and of the tolerances: {}\n",
+            all.join("; ")
+        ),
+    }
 }
 
 /// The columns of regret that tables of studies and of sweeps share.

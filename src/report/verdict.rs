@@ -218,7 +218,9 @@ fn write_page(page: &mut String, setting: &str, panels: &[FigurePanel]) -> std::
          1. The cumulative regret of Mimic-Opt-DP is much below that of SquareCBwK and Logistic-UCB1, in both panels.\n\
          2. The regret of Mimic-Opt-DP grows sub-linearly in T; where the others do not converge to the optimal actions,\n   \
          theirs grows linearly.\n\n\
-         The paper shows curves without numbers, and does not state K, delta and lambda (here 0.1 and 1).\n"
+         The paper shows curves without numbers, and does not state K, delta and lambda (here 0.1 and 1). Nor does it say whether\n\
+         the dual of SquareCBwK, an algorithm for one episode, survives an episode: `square-cbwk` starts it anew,\n\
+         `square-cbwk-tuned` keeps it and has gamma = 1000.\n"
     )?;
     writeln!(
         page,
@@ -245,9 +247,10 @@ fn write_page(page: &mut String, setting: &str, panels: &[FigurePanel]) -> std::
         page,
         "\n## Beyond the paper\n\n\
          `tight-opt-dp` is the same algorithm with bounds that are tight and hold at all times, one conversion probability for\n\
-         reward and consumption where costs differ, and one reserved episode in ten. Its confidence bounds are valid in both\n\
+         reward and consumption, no bonus where a pair is known as well as the pairs that are played, and one reserved episode\n\
+         in ten. Its confidence bounds are valid in both\n\
          panels; the radius of the paper's pricing panel (gamma = 0.5, kappa = 8) is set by hand and is not.\n\n\
-         | panel | K | tight-opt-dp | mimic-opt-dp | difference, paired | best of the paper's three |\n\
+         | panel | K | tight-opt-dp | mimic-opt-dp | difference, paired | best of the others |\n\
          | --- | --- | --- | --- | --- | --- |"
     )?;
     for panel in panels {

@@ -35,7 +35,9 @@ pub use records::{
     ActionRow, CoverageRow, EpisodeRow, EstimationRow, StepRow, SummaryRow, ValueRow,
 };
 pub use rows::{CsvLine, CsvReader, Row, csv_text};
-pub use run_json::{AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, PolicyRun, Run, Seconds};
+pub use run_json::{
+    AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, PlayedRun, PolicyRun, Run, Seconds,
+};
 pub use study_toml::StudyText;
 pub use sweep_json::{SweepIndex, SweptPoint};
 

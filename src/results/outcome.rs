@@ -9,7 +9,8 @@ use super::overview::PointResult;
 use super::read::{PolicyResults, Results};
 use super::records::{CoverageRow, StepRow, SummaryRow, ValueRow};
 use super::run_json::{
-    AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, OwnRun, PolicyRun, Run, Seconds,
+    AdapterTraffic, BoundsRun, ByBudget, DecisionSeconds, OwnRun, PlayedRun, PolicyRun, Run,
+    Seconds,
 };
 use super::study_toml::StudyText;
 use super::{RESULT_FILES, ResultsFolder};
@@ -128,6 +129,10 @@ fn policy_results(policy: PolicyOutcome) -> PolicyResults {
                 mean_width: knowledge.width,
                 vacuous_share: knowledge.vacuous,
                 at_norm_bound: knowledge.at_norm_bound,
+            }),
+            played: regret.played.map(|played| PlayedRun {
+                widths: played.widths,
+                tolerance: played.tolerance,
             }),
             warnings: policy.warnings.clone(),
             seconds: policy.elapsed.as_secs_f64(),

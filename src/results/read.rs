@@ -7,9 +7,13 @@ use super::records::{ActionRow, EpisodeRow, StepRow, SummaryRow};
 use super::rows::{CsvLine, CsvReader, Row, Unaccepted};
 use super::run_json::{PolicyRun, Run};
 use super::study_toml::StudyText;
-use crate::error::InputError;
+use crate::error::{InputError, shown};
 use crate::experiment::OfferMap;
+use crate::files::sha256_of_file;
 use crate::statistics::MeanAndError;
+
+/// Largest regret that is drawn: squares of larger numbers are not finite.
+const LARGEST: f64 = 1e150;
 
 /// The results of one study.
 #[derive(Debug, Clone)]
@@ -88,6 +92,26 @@ impl Results {
     }
 }
 
+impl Results {
+    /// Checks that the files of the folder are as the study wrote them: pictures of other numbers would be taken for its
+    /// results. Folders of early versions have no checksums.
+    pub fn check_sums(&self) -> Result<(), InputError> {
+        for (name, checksum) in &self.run.files {
+            let file = self.folder.join(name);
+            if !file.is_file() {
+                continue;
+            }
+            let found = sha256_of_file(&file);
+            let found = found.map_err(|error| InputError::unreadable(&file, &error))?;
+            if found != *checksum {
+                let message = "found another content than the study wrote (its checksum is not that of run.json); accepted: the file as it was written";
+                return Err(InputError::in_file(&file, message));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn incomplete(folder: &Path, needed: &str) -> InputError {
     let why = if folder.join(super::RECORDS).is_file() {
         "an unfinished run"
@@ -121,6 +145,12 @@ fn summary(file: &Path, run_file: &Path, run: &Run) -> Result<Vec<PolicyResults>
             });
         }
         let last = policies.len() - 1;
+        for (column, x) in [("mean", row.mean), ("standard_error", row.standard_error)] {
+            if x.abs() > LARGEST {
+                let accepted = "numbers up to 1e150, as regrets are";
+                return Err(line.wrong(column, shown(x), accepted));
+            }
+        }
         let curve = &mut policies[last].cumulative;
         line.expect("episode", row.episode, curve.len() + 1)?;
         curve.push(MeanAndError {

@@ -33,6 +33,12 @@ pub struct EpisodeRow {
     /// opt_t minus the exact expected reward of the plan, if it was evaluated.
     #[serde(serialize_with = "shortest_or_empty")]
     pub expected_regret: Option<f64>,
+    /// Of a learner: the sum of ucb - lcb over the pairs (context, action) that were offered.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub played_widths: Option<f64>,
+    /// Of a learner: the sum of the tolerance tau over them.
+    #[serde(serialize_with = "shortest_or_empty")]
+    pub played_tolerance: Option<f64>,
 }
 
 /// `summary.csv`: cumulative regret per policy and episode, with a band of 3 standard errors.
@@ -195,6 +201,9 @@ fn share(column: &'static str, x: f64) -> Result<(), Unaccepted> {
 }
 
 impl Row for EpisodeRow {
+    /// Version 0.1 did not write them.
+    const OPTIONAL: &[&str] = &["played_widths", "played_tolerance"];
+
     fn check(&self) -> Result<(), Unaccepted> {
         finite([
             ("reward", self.reward),
@@ -202,6 +211,8 @@ impl Row for EpisodeRow {
             ("regret", self.regret),
             ("cumulative_regret", self.cumulative_regret),
             ("expected_regret", self.expected_regret.unwrap_or(0.0)),
+            ("played_widths", self.played_widths.unwrap_or(0.0)),
+            ("played_tolerance", self.played_tolerance.unwrap_or(0.0)),
         ])
     }
 }

@@ -17,6 +17,9 @@ const BUFFER: usize = 1 << 16;
 
 /// One line of a CSV file, whose columns are the fields.
 pub trait Row: Serialize + DeserializeOwned + Default {
+    /// Columns that a file may lack.
+    const OPTIONAL: &[&str] = &[];
+
     /// Checks that the types cannot express: the first wrong cell.
     fn check(&self) -> Result<(), Unaccepted> {
         Ok(())
@@ -149,7 +152,9 @@ impl<T: Row, R: Read> CsvReader<T, R> {
         let mut reader = csv::Reader::from_reader(source);
         let header = reader.headers().map_err(|e| mistake(file, &e))?.clone();
         let needed = columns::<T>();
-        if let Some(missing) = needed.iter().find(|name| header.iter().all(|h| h != *name)) {
+        let is_needed = |name: &&String| !T::OPTIONAL.contains(&name.as_str());
+        let is_missing = |name: &&String| header.iter().all(|h| h != *name);
+        if let Some(missing) = needed.iter().filter(is_needed).find(is_missing) {
             let found = header.iter().collect::<Vec<_>>().join(",");
             let accepted = needed.join(",");
             let message =

@@ -166,6 +166,9 @@ pub struct PolicyRun {
     /// The bounds of its oracle at the end of the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<BoundsRun>,
+    /// Of a learner: the widths of the bounds of all pairs that were offered, summed over the study, and the tolerances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub played: Option<PlayedRun>,
     /// Warnings about the policy's figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -194,6 +197,15 @@ pub struct OwnRun {
     /// Where it is found.
     #[serde(flatten)]
     pub code: OwnCode,
+}
+
+/// What the regret bound of a learner consists of, summed over the study; a mean over replications.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PlayedRun {
+    /// Sum of ucb - lcb.
+    pub widths: f64,
+    /// Sum of tau.
+    pub tolerance: f64,
 }
 
 /// The bounds of an oracle at the end of a study, averaged over replications.

@@ -341,6 +341,7 @@ impl Episodes {
                         reward: row.reward,
                         spent: row.spent,
                         expected: row.expected_regret.map(|regret| row.opt - regret),
+                        played: None,
                     });
                     if number == replication {
                         lines.push(row);

@@ -43,6 +43,11 @@ pub struct TaskFolder {
 }
 
 impl TaskFolder {
+    /// Whether a path is a folder with a task.
+    pub fn is_one(path: &Path) -> bool {
+        path.join(TASK_FILE).is_file()
+    }
+
     /// Opens a folder that an import has made.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let place = path.join(TASK_FILE);

@@ -1,5 +1,7 @@
 //! `learner.toml`: the settings of a live learner, with the keys of a learner in a study file, `delta` and `seed`.
 
+use serde_json::Value;
+
 use super::{JOURNAL_FILE, MODEL_FILE, TaskFolder};
 use crate::config::read::learner;
 use crate::config::{Document, Section};
@@ -14,6 +16,9 @@ use crate::world::ConversionSpec;
 
 /// The settings of the live learner.
 const LEARNER_FILE: &str = "learner.toml";
+
+/// The key of kappa.
+const TOLERANCE: &str = "tolerance";
 
 /// The settings of a learner and its oracle.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,21 +56,30 @@ pub(super) struct LearnerFile {
     pub delta: f64,
     pub seed: u64,
     /// All settings, defaults included, as the journal records them.
-    pub resolved: serde_json::Value,
+    pub resolved: Value,
 }
 
 impl LearnerFile {
-    pub fn from_document(document: &Document) -> Result<Self, InputError> {
+    /// Reads the file. A journal that began with `begun`, before there was a tolerance, goes on without one.
+    pub fn read(document: &Document, begun: Option<&Value>) -> Result<Self, InputError> {
         let mut root = Section::root(document);
+        let from_before =
+            begun.is_some_and(|begun| begun.get(TOLERANCE).is_none()) && !root.has(TOLERANCE);
         // The true model is unknown: the file must name an oracle, and its kernel too.
         let probabilities = Vec::new();
-        let (learning, oracle) = learner(&mut root, &ConversionSpec::Table { probabilities })?;
+        let (mut learning, oracle) = learner(&mut root, &ConversionSpec::Table { probabilities })?;
+        let delta = root.number_or("delta", 0.1)?;
+        let seed = root.whole_or("seed", 0..=i64::MAX as u64, 1)?;
+        let mut resolved = root.finish()?;
+        if from_before && resolved.remove(TOLERANCE).is_some() {
+            learning.tolerance = Some(0.0);
+        }
         Ok(Self {
             learning,
             oracle,
-            delta: root.number_or("delta", 0.1)?,
-            seed: root.whole_or("seed", 0..=i64::MAX as u64, 1)?,
-            resolved: serde_json::to_value(root.finish()?).expect("tables can be written"),
+            delta,
+            seed,
+            resolved: serde_json::to_value(resolved).expect("tables can be written"),
         })
     }
 }
@@ -77,20 +91,21 @@ impl TaskFolder {
         if place.exists() {
             return Document::read(&place);
         }
-        let text = self.journal_settings();
+        let begun = self.journal_settings();
+        let text = begun.and_then(|settings| toml::to_string(&settings).ok());
         let text = text.unwrap_or_else(|| self.default_learner());
         Document::parse(&place, &text)
     }
 
-    /// The settings in the journal's first line, as TOML.
-    fn journal_settings(&self) -> Option<String> {
+    /// The settings in the journal's first line.
+    pub(super) fn journal_settings(&self) -> Option<Value> {
         use std::io::BufRead;
         let file = std::fs::File::open(self.place(JOURNAL_FILE)).ok()?;
         let mut line = Vec::new();
         let mut file = std::io::BufReader::new(file);
         file.read_until(b'\n', &mut line).ok()?;
         let open: OpenRecord = serde_json::from_slice(&line).ok()?;
-        toml::to_string(&open.learner).ok()
+        Some(open.learner)
     }
 
     fn default_learner(&self) -> String {

@@ -80,7 +80,7 @@ impl TaskFolder {
         };
         let new: Vec<&f64> = list.iter().filter(|price| !known.contains(price)).collect();
         let gone: Vec<&f64> = known.iter().filter(|price| !list.contains(price)).collect();
-        let by_price = LearnerFile::from_document(&self.learner_document()?)?;
+        let by_price = LearnerFile::read(&self.learner_document()?, None)?;
         let by_price = by_price.resolved["oracle"]["kind"] == "armed";
         if !gone.is_empty() {
             notes.push(match by_price {

@@ -1,10 +1,12 @@
 //! Means with standard errors over replications, bands and comparisons.
 
+mod anytime;
 mod comparison;
 mod growth;
 mod moments;
 mod student;
 
+pub use anytime::{interval_at_all_times, values_to_decide};
 pub use comparison::{Band, holm, paired_p};
 pub use growth::{Growth, slope};
 pub use moments::CurveMoments;

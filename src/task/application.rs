@@ -283,19 +283,19 @@ impl Application {
     /// Reward and cost of an accepted offer at any price, wage or bid; `None` if there is no such offer.
     pub fn sale_at(&self, context: &Context, value: f64) -> Option<(f64, u32)> {
         let whole = value.fract() == 0.0 && (1.0..=f64::from(COST_LIMIT)).contains(&value);
-        let sale = match &self.kind {
-            Kind::Pricing => (value > 0.0 && value <= NUMBER_LIMIT).then_some((value, 1)),
-            Kind::Procurement if whole => Some((1.0, value as u32)),
-            Kind::Auction if whole => Some((context.features[0] - value, value as u32)),
-            Kind::Table { .. } if whole && value as usize <= self.actions() => Some((
-                self.reward(context, value as usize),
-                self.cost(context, value as usize),
-            )),
-            _ => None,
+        let (reward, cost) = match &self.kind {
+            Kind::Pricing if value > 0.0 && value <= NUMBER_LIMIT => (value, 1),
+            Kind::Procurement if whole => (1.0, value as u32),
+            Kind::Auction if whole => (context.features[0] - value, value as u32),
+            Kind::Table { costs, .. } if whole && value as usize <= self.actions() => {
+                let pair = context.table_row() * self.actions() + value as usize - 1;
+                (self.unit_reward(context, value as usize), costs[pair])
+            }
+            _ => return None,
         };
-        let units = self.units(context);
         let rate = self.rate.map_or(1.0, |rate| rate.of(context.features));
-        sale.map(|(reward, cost)| (reward * units * rate, cost * units as u32))
+        let units = self.units(context);
+        Some((reward * units * rate, cost.saturating_mul(units as u32)))
     }
 
     /// The action with this price, wage or bid.

@@ -4,6 +4,7 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use super::OwnLaw;
+use crate::error::Invalid;
 use crate::task::{EpisodeContexts, Own, Support};
 
 /// The law of an arriving context at one or more steps.
@@ -158,4 +159,32 @@ pub(super) fn running_sum(weights: &[f64]) -> Vec<f64> {
 pub(super) fn pick(cumulative: &[f64], rng: &mut impl Rng) -> usize {
     let u: f64 = rng.random();
     cumulative.partition_point(|sum| *sum <= u)
+}
+
+/// One no-arrival probability per step.
+pub(super) fn no_arrival_by_step(
+    field: &str,
+    no_arrival: &[f64],
+    horizon: usize,
+) -> Result<Vec<f64>, Invalid> {
+    let field = format!("{field}.no_arrival");
+    for (i, p) in no_arrival.iter().enumerate() {
+        if !(0.0..=1.0).contains(p) {
+            let field = match no_arrival.len() {
+                1 => field,
+                _ => format!("{field}[{}]", i + 1),
+            };
+            return Err(Invalid::new(field, p, "a probability from 0 to 1"));
+        }
+    }
+    match no_arrival {
+        [] => Ok(vec![0.0; horizon]),
+        [p] => Ok(vec![*p; horizon]),
+        list if list.len() == horizon => Ok(list.to_vec()),
+        list => Err(Invalid::new(
+            field,
+            format!("{} numbers", list.len()),
+            format!("one number, or {horizon} (one per step)"),
+        )),
+    }
 }

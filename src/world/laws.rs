@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use super::OwnLaw;
-use super::law::{Law, pick, running_sum};
-use super::law_spec::{ContextsSpec, DayTypeSpec, LawSpec, no_arrival_by_step, probabilities};
+use super::law::{Law, no_arrival_by_step, pick, running_sum};
+use super::law_spec::{ContextsSpec, DayTypeSpec, LawSpec, probabilities};
 use crate::error::Invalid;
 use crate::task::{ContextRows, EpisodeContexts, Own, Support, finite_numbers};
 
@@ -179,7 +179,7 @@ impl ContextLaws {
     /// Draws `count` independent rows of one type of day.
     pub fn draw_rows_of(&self, day: usize, rng: &mut impl Rng, count: usize) -> ContextRows {
         self.rows(count, |episode| {
-            self.days[day].draw(rng, &self.support, episode)
+            self.days[day].draw(rng, &self.support, episode);
         })
     }
 

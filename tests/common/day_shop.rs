@@ -59,8 +59,9 @@ pub const BUSY: DayShop = DayShop {
 /// Weekends are busy, and a column tells.
 pub const WEEKEND: DayShop = DayShop {
     columns: &["weekend"],
-    day: |_, rng| {
-        let weekend = rng.random::<f64>() < 2.0 / 7.0;
+    day: |share, _| {
+        // Two of seven days, as in a calendar: intervals are for the mix of days that the log has.
+        let weekend = (share * 10_000.0 / 7.0 + 0.01).fract() < 2.0 / 7.0;
         Day {
             columns: vec![u8::from(weekend).to_string()],
             ..plain(vec![if weekend { 0.95 } else { 0.35 }; 20])

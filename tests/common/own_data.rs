@@ -73,6 +73,7 @@ pub fn spec(horizon: usize) -> ImportSpec {
         features: None,
         categories: vec![],
         budget: BudgetSource::Column("stock".into()),
+        zone: None,
         probability: None,
         kind: OfferKind::Pricing,
         round: None,

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A folder whose features are its columns, without scaling.
 pub fn task_folder(
@@ -264,7 +264,8 @@ pub fn begin(client: &mut Client, episode: &str) -> (u16, Value) {
         .unwrap()
 }
 
-/// Clients that decide and observe until the service ends; acknowledged requests go into `acknowledged`.
+/// Clients that send all events of a day until the service ends; acknowledged requests go into `acknowledged`, by kind and
+/// id. At any time the books balance.
 pub fn load(
     address: &str,
     clients: usize,
@@ -277,34 +278,73 @@ pub fn load(
                 let Ok(mut client) = Client::connect(address) else {
                     return;
                 };
-                for n in 0.. {
+                let mut send = |op: &str, body: Value| {
+                    let text = body.to_string();
+                    let (status, answer) = client.post(op, text.as_bytes()).ok()?;
+                    assert_eq!(status, 200, "{op} {answer}");
+                    let key = format!("{op} {}", body["id"].as_str().unwrap());
+                    acknowledged.lock().unwrap().insert(key, (text, answer.clone()));
+                    Some(answer)
+                };
+                let mut day = |n: usize| {
                     let id = format!("{name}-{c}-{n}");
-                    let body = format!(
-                        r#"{{"id":"{id}","step":{},"context":{{"x":0.{c},"y":0.5}}}}"#,
-                        n % 8 + 1
-                    );
-                    let Ok((status, answer)) = client.post("decide", body.as_bytes()) else {
+                    let context = json!({ "x": f64::from(c as u32) / 10.0, "y": 0.5 });
+                    let quantity = 1 + n % 7 / 6;
+                    let answer = send(
+                        "decide",
+                        json!({ "id": id, "step": n % 8 + 1, "context": context, "quantity": quantity }),
+                    )?;
+                    if answer["action"].as_u64().unwrap() > 0 {
+                        let accepted = n.is_multiple_of(3);
+                        send("observe", json!({ "id": id, "accepted": accepted }))?;
+                        if n % 4 == 1 {
+                            send("correct", json!({ "id": id, "accepted": !accepted }))?;
+                        } else if accepted {
+                            send("cancel", json!({ "id": id, "forget": n.is_multiple_of(2) }))?;
+                        }
+                    }
+                    match n % 6 {
+                        2 => send("adjust", json!({ "id": format!("{id} van"), "units": 2 })),
+                        3 => send(
+                            "record",
+                            json!({ "id": format!("{id} own"), "step": 1, "context": context, "offer": 1.5, "accepted": true }),
+                        ),
+                        5 => send("forget", json!({ "id": format!("{id} privacy"), "ids": [id] })),
+                        _ => Some(Value::Null),
+                    }
+                };
+                for n in 0.. {
+                    if day(n).is_none() {
                         return;
-                    };
-                    assert_eq!(status, 200, "{answer}");
-                    let offered = answer["action"].as_u64().unwrap() > 0;
-                    acknowledged
-                        .lock()
-                        .unwrap()
-                        .insert(id.clone(), (body, answer));
-                    if offered {
-                        let body = format!(r#"{{"id":"{id}","accepted":{}}}"#, n % 3 == 0);
-                        let Ok((status, answer)) = client.post("observe", body.as_bytes()) else {
-                            return;
-                        };
-                        assert_eq!(status, 200, "{answer}");
-                        acknowledged
-                            .lock()
-                            .unwrap()
-                            .insert(format!("{id} told"), (body, answer));
                     }
                 }
             });
         }
+        // An observer, who finds the books balanced whenever it looks.
+        scope.spawn(move || {
+            let Ok(mut client) = Client::connect(address) else {
+                return;
+            };
+            while let Ok((_, state)) = client.get("/v1/state") {
+                balanced(&state);
+                std::thread::sleep(Duration::from_millis(3));
+            }
+        });
     });
+}
+
+/// Units left and spent are those that were brought, and no more is held than is left.
+pub fn balanced(state: &Value) {
+    let open = &state["open"];
+    if open["budget"].is_null() {
+        return;
+    }
+    let of = |key: &str| {
+        open[key]
+            .as_i64()
+            .unwrap_or_else(|| panic!("{key} in {state}"))
+    };
+    let brought = of("begun") + of("adjusted");
+    assert_eq!(of("budget") + of("spent"), brought, "{state}");
+    assert!(of("spent") + of("held") <= brought, "{state}");
 }

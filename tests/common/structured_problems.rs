@@ -56,6 +56,7 @@ impl BoundSource for ActionBounds {
     fn parameters(&self) -> Option<BoundParameters> {
         Some(BoundParameters::Armed {
             bounds: self.bounds.clone(),
+            estimates: Vec::new(),
             by_step: self.by_step,
         })
     }
@@ -115,6 +116,10 @@ impl Ellipsoid {
             factor: (0..triangle).map(|_| number(rng)).collect(),
             scale: rng.random_range(0.0..0.4),
             limits: has_limits.then(|| (0..=dimension).map(|_| number(rng)).collect()),
+            // With and without, whether coupled or not.
+            tolerance: (0..actions)
+                .map(|_| rng.random_range(-1.0f64..1.0).max(0.0))
+                .collect(),
             coupled: rng.random(),
         })
     }
@@ -137,8 +142,8 @@ impl BoundSource for Ellipsoid {
             let rows = (0..phi.len()).map(|i| product(&parameters.factor[i * (i + 1) / 2..][..=i]));
             let radius = parameters.scale * rows.map(|x| x * x).sum::<f64>().sqrt();
             let utility = product(&parameters.mu);
-            let around = |x: f64| [x + radius, x - radius];
-            let [ucb, lcb] = match (&parameters.limits, parameters.link) {
+            let around = |x: f64| [x + radius, x - radius, x];
+            let [mut ucb, mut lcb, estimate] = match (&parameters.limits, parameters.link) {
                 (Some(limits), _) => {
                     let squares = limits.iter().zip(&phi).map(|(s, x)| (s * x).powi(2));
                     let limit = squares.sum::<f64>().sqrt();
@@ -147,6 +152,9 @@ impl BoundSource for Ellipsoid {
                 (None, Link::Linear) => around(utility).map(|x| x.clamp(0.0, 1.0)),
                 (None, Link::Logistic) => around(sigmoid(utility)).map(|x| x.clamp(0.0, 1.0)),
             };
+            let q = 0.5 * (estimate + ucb);
+            let tau = parameters.tolerance[action - 1] * (q * (1.0 - q)).sqrt().max(1e-5);
+            (ucb, lcb) = (estimate.max(ucb - tau), estimate.min(lcb + tau));
             [ucb, if parameters.coupled { ucb } else { lcb }]
         });
     }

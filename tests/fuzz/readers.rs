@@ -50,6 +50,7 @@ pub fn spec(text: &str) -> ImportSpec {
         features: None,
         categories: Vec::new(),
         budget: BudgetSource::Column("stock".into()),
+        zone: None,
         probability: None,
         kind: OfferKind::Pricing,
         round: None,

@@ -132,6 +132,25 @@ fn wrong_folders_and_damaged_files_are_named() {
     let message = "o/episodes.csv: found 2 lines; accepted: 4 and more";
     fails(&["report", "o"], message);
     fs::write(&path, sound).unwrap();
+    // A number that no study writes, which nothing can draw, and a file that was changed since.
+    let path = folder.path().join("o/summary.csv");
+    let sound = read(&path);
+    let line = sound.lines().find(|l| l.starts_with("myopic,4,")).unwrap();
+    let mean = line.split(',').nth(2).unwrap();
+    let other = |mean: &str, to: &str| {
+        sound.replace(&format!("myopic,4,{mean}"), &format!("myopic,4,{to}"))
+    };
+    fs::write(&path, other(mean, "1e308")).unwrap();
+    fails(
+        &["report", "o"],
+        "o/summary.csv:13: column `mean`: found `1e308`; accepted: ",
+    );
+    fs::write(&path, other(mean, "0.5")).unwrap();
+    fails(
+        &["report", "o"],
+        "o/summary.csv: found another content than the study wrote",
+    );
+    fs::write(&path, sound).unwrap();
     // A page is HTML; a folder may be called anything.
     let message = "--out: found x.pdf; accepted: FILE.html, or a folder (`x.pdf/`)";
     fails(&["report", "o", "--out", "x.pdf"], message);

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cbwk_gpu::oracle::{BoundFacts, Bounds, Diagnosis, LabeledData, MakeOracle, Oracle};
+use cbwk_gpu::oracle::{
+    Belief, BoundFacts, Bounds, Diagnosis, LabeledData, MakeOracle, Observation, Oracle,
+};
 use cbwk_gpu::task::{Context, Task};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -20,7 +22,6 @@ pub fn facts(oracle: &Bound<PyAny>) -> PyResult<BoundFacts> {
     Ok(BoundFacts {
         by_step: flag(oracle, "by_step")?,
         anytime: flag(oracle, "anytime")?,
-        wide_at_first: flag(oracle, "wide_at_first")?,
     })
 }
 
@@ -195,6 +196,26 @@ impl Oracle for OwnOracle {
         out.iter_mut()
             .zip(middles)
             .for_each(|(x, middle)| *x = middle);
+    }
+
+    fn beliefs(&self, context: &Context, out: &mut [Belief]) {
+        let mut bounds = vec![Bounds::UNKNOWN; out.len()];
+        self.0.bounds_of(context, &mut bounds);
+        for (belief, bounds) in out.iter_mut().zip(bounds) {
+            *belief = Belief::new((bounds.lcb + bounds.ucb) / 2.0, bounds);
+        }
+    }
+
+    /// All contexts are asked for together.
+    fn each_observed(&self, task: &Task, data: &LabeledData, see: &mut dyn FnMut(f64, f64, f64)) {
+        let context = |o: Observation| task.context(o.step, o.features);
+        self.0.look(&mut data.since(0).map(context));
+        let mut beliefs = vec![Belief::UNKNOWN; task.actions()];
+        for observation in data.since(0) {
+            self.beliefs(&context(observation), &mut beliefs);
+            let belief = beliefs[observation.action - 1];
+            see(1.0, belief.estimate, belief.bounds.ucb);
+        }
     }
 
     fn facts(&self) -> BoundFacts {

@@ -44,11 +44,12 @@ pub(in crate::config) fn policies(
         let spec = match kind.as_str() {
             learner if LEARNERS.contains(&learner) => {
                 let (settings, bounds) = learner_defaults(learner);
+                let oracle = oracle(s, truth, bounds)?;
                 PolicySpec::Learner {
-                    settings: learner_settings(s, settings)?,
+                    settings: learner_settings(s, settings, &oracle)?,
                     initial: initial_rows(s, horizon, names)?,
                     log: initial_log(s, spec, names)?,
-                    oracle: oracle(s, truth, bounds)?,
+                    oracle,
                 }
             }
             published if BASELINES.contains(&published) => {
@@ -76,12 +77,13 @@ pub(in crate::config) fn policies(
 }
 
 /// The kinds of learners.
-const LEARNERS: [&str; 3] = ["mimic-opt-dp", "tight-opt-dp", "thompson-opt-dp"];
+const LEARNERS: [&str; 4] = ["mimic-opt-dp", "tight-opt-dp", "thompson-opt-dp", "plug-in"];
 
 fn learner_defaults(kind: &str) -> (LearnerSpec, DefaultBounds) {
     match kind {
         "mimic-opt-dp" => (LearnerSpec::PAPER, DefaultBounds::Paper),
         "tight-opt-dp" => (LearnerSpec::TIGHT, DefaultBounds::Tight),
+        "plug-in" => (LearnerSpec::PLUG_IN, DefaultBounds::Tight),
         _ => (LearnerSpec::THOMPSON, DefaultBounds::Tight),
     }
 }
@@ -89,15 +91,19 @@ fn learner_defaults(kind: &str) -> (LearnerSpec, DefaultBounds) {
 /// A learner without initial data; `truth` decides its default oracle.
 pub(crate) fn learner(s: &mut Section, truth: &ConversionSpec) -> Read<(LearnerSpec, OracleSpec)> {
     let (settings, bounds) = learner_defaults(&s.kind(&LEARNERS)?);
-    Ok((learner_settings(s, settings)?, oracle(s, truth, bounds)?))
+    let oracle = oracle(s, truth, bounds)?;
+    Ok((learner_settings(s, settings, &oracle)?, oracle))
 }
 
-fn learner_settings(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> {
+fn learner_settings(
+    s: &mut Section,
+    default: LearnerSpec,
+    oracle: &OracleSpec,
+) -> Read<LearnerSpec> {
     Ok(LearnerSpec {
         optimism: match s.word_or("optimism", &OPTIMISM, optimism_word(default.optimism))? {
             "separate" => Optimism::Separate,
-            "coupled" => Optimism::Coupled,
-            _ => Optimism::Auto,
+            _ => Optimism::Coupled,
         },
         data: match s.word_or("data", &["split", "shared"], "split")? {
             "shared" => DataUse::Shared,
@@ -105,17 +111,33 @@ fn learner_settings(s: &mut Section, default: LearnerSpec) -> Read<LearnerSpec> 
         },
         alpha: s.number_or("alpha", default.alpha)?,
         replan_growth: s.number_or("replan_growth", default.replan_growth)?,
+        tolerance: tolerance(s, default, oracle)?,
         sampling: default.sampling,
     })
 }
 
+/// kappa. A default that depends on the oracle stays open: the oracle of a live learner may be the caller's own.
+fn tolerance(s: &mut Section, default: LearnerSpec, oracle: &OracleSpec) -> Read<Option<f64>> {
+    const KEY: &str = "tolerance";
+    if default.sampling || default == LearnerSpec::PLUG_IN {
+        return Ok(default.tolerance);
+    }
+    if oracle.own().is_some() && default.tolerance.is_none() {
+        return s.optional_number(KEY);
+    }
+    let theirs = LearnerSpec::default_tolerance(oracle.facts());
+    let value = s.number_or(KEY, default.tolerance.unwrap_or(theirs))?;
+    let open = default.tolerance.is_none() && !s.has(KEY);
+    Ok((!open).then_some(value))
+}
+
+/// `auto` is `coupled`.
 const OPTIMISM: [&str; 3] = ["separate", "coupled", "auto"];
 
 fn optimism_word(optimism: Optimism) -> &'static str {
     match optimism {
         Optimism::Separate => OPTIMISM[0],
-        Optimism::Coupled => OPTIMISM[1],
-        Optimism::Auto => OPTIMISM[2],
+        Optimism::Coupled => OPTIMISM[2],
     }
 }
 

@@ -108,7 +108,9 @@ impl Cpu {
             return None;
         }
         match request.source.parameters()? {
-            BoundParameters::Armed { bounds, by_step } => {
+            BoundParameters::Armed {
+                bounds, by_step, ..
+            } => {
                 let finite = bounds.iter().flatten().all(|x| x.is_finite());
                 finite.then_some(ActionBounds { bounds, by_step })
             }

@@ -45,7 +45,9 @@ pub fn write_sources(
             ..Source::default()
         };
         match parameters {
-            BoundParameters::Armed { bounds, by_step } => {
+            BoundParameters::Armed {
+                bounds, by_step, ..
+            } => {
                 source.by_step = u32::from(*by_step);
                 numbers.extend(bounds.iter().flatten().map(|x| *x as f32));
             }
@@ -57,8 +59,8 @@ pub fn write_sources(
                 };
                 source.scale = ellipsoid.scale as f32;
                 source.coupled = u32::from(ellipsoid.coupled);
-                let all = ellipsoid.action_values.iter().chain(&ellipsoid.mu);
-                let all = all.chain(&ellipsoid.factor);
+                let all = ellipsoid.action_values.iter().chain(&ellipsoid.tolerance);
+                let all = all.chain(&ellipsoid.mu).chain(&ellipsoid.factor);
                 let all = all.chain(ellipsoid.limits.iter().flatten());
                 numbers.extend(all.map(|x| *x as f32));
             }

@@ -1,7 +1,7 @@
 //! Columns that describe a whole day, such as the weekday or the season.
 
 use crate::error::Invalid;
-use crate::history::encoding::Encoding;
+use crate::history::encoding::{Column, Encoding};
 use crate::history::log::LabeledLog;
 
 /// A column of a day is constant in at least this share of the days with two or more arrivals.
@@ -15,7 +15,7 @@ pub fn day_columns(
     more: &[String],
     less: &[String],
 ) -> Result<Vec<String>, Invalid> {
-    let names: Vec<&str> = encoding.columns.iter().map(|c| c.name()).collect();
+    let names: Vec<&str> = encoding.columns.iter().map(Column::name).collect();
     if let Some(unknown) = more
         .iter()
         .chain(less)

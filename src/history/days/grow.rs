@@ -92,9 +92,9 @@ fn day_values(fitted: &Fitted, task: &Arc<Task>) -> Vec<[f64; 2]> {
     let days = Days::new(fitted, task);
     let laws = LogLaws::new(fitted, Arc::clone(task), None);
     let budget = task.budget_max();
-    let mut values = Vec::with_capacity(days.len());
-    for first in (0..days.len()).step_by(BATCH) {
-        let batch = first..(first + BATCH).min(days.len());
+    let mut values = Vec::with_capacity(days.count());
+    for first in (0..days.count()).step_by(BATCH) {
+        let batch = first..(first + BATCH).min(days.count());
         let rows: Vec<Vec<u32>> = batch.map(|day| days.arrivals(day, 0)).collect();
         let samples: Vec<_> = rows.iter().filter(|row| !row.is_empty()).collect();
         let samples: Vec<_> = samples.into_iter().map(|row| laws.day(row)).collect();

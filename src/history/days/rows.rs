@@ -36,13 +36,13 @@ impl<'f> Days<'f> {
             budgets,
             donors: Vec::new(),
         };
-        days.earned = (0..days.len()).map(|day| days.earned_by(day)).collect();
-        days.donors = (0..days.len()).map(|day| days.donors_of(day)).collect();
+        days.earned = (0..days.count()).map(|day| days.earned_by(day)).collect();
+        days.donors = (0..days.count()).map(|day| days.donors_of(day)).collect();
         days
     }
 
     /// Number of days.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.budgets.len()
     }
 
@@ -88,8 +88,8 @@ impl<'f> Days<'f> {
             all - self.arrivals_from(day, end).len()
         };
         let longer = |other: &usize| exposure.steps[*other] > end;
-        let stride = self.len().div_ceil(CANDIDATES);
-        let mut others: Vec<usize> = (day % stride..self.len())
+        let stride = self.count().div_ceil(CANDIDATES);
+        let mut others: Vec<usize> = (day % stride..self.count())
             .step_by(stride)
             .filter(longer)
             .collect();

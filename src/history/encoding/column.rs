@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Invalid, shown};
+use crate::error::{Invalid, excerpt, shown};
 use crate::history::raw::{Raw, number};
 use crate::task::finite_numbers;
 
@@ -155,7 +155,12 @@ impl Column {
                 if let (None, Some(notes)) = (place, notes) {
                     notes.push(match level {
                         "" => format!("column `{column}` is missing"),
-                        level => format!("column `{column}`: the log has no level `{level}`"),
+                        level => {
+                            format!(
+                                "column `{column}`: the log has no level `{}`",
+                                excerpt(level)
+                            )
+                        }
                     });
                 }
                 let one_hot = (1..levels.len()).map(|i| f64::from(u8::from(place == Some(i))));

@@ -144,7 +144,7 @@ impl Resampled<'_> {
     /// The number of days that the plan is made from, where the split is forward in time.
     fn first(&self) -> Option<usize> {
         let half_life = self.judge.laws.fitted.file.days.half_life();
-        half_life.map(|_| (FIRST * self.judge.days.len() as f64) as usize)
+        half_life.map(|_| (FIRST * self.judge.days.count() as f64) as usize)
     }
 
     /// Which half gives the plan, and which is replayed.
@@ -174,7 +174,7 @@ impl Resampled<'_> {
 
     /// What both earn on each day, the mean over splits; and what the first would earn if steps were independent.
     fn point(&self, splits: usize) -> (Vec<[f64; 2]>, f64) {
-        let days = self.judge.days.len();
+        let days = self.judge.days.count();
         let share = 1.0 / self.pairs().len() as f64;
         let of_split = |split: usize| {
             let weights = vec![1.0; days];
@@ -219,13 +219,13 @@ impl Resampled<'_> {
             let rewards = self.judge.replay(&models[judged], plays, replayed, draw);
             let total = |days: &[usize]| days.iter().map(|day| weights[*day]).sum::<f64>();
             let (all, part) = (total(days), total(replayed));
-            for i in 0..2 {
+            for (i, mean) in mean.iter_mut().enumerate() {
                 let known: f64 = days.iter().map(|d| weights[*d] * by_day[*d][i]).sum();
                 let pairs = replayed.iter().zip(&rewards);
                 let change: f64 = pairs
                     .map(|(d, r)| weights[*d] * (r[i] - by_day[*d][i]))
                     .sum();
-                mean[i] += (known + change * all / part.max(1.0)) / judged_days;
+                *mean += (known + change * all / part.max(1.0)) / judged_days;
             }
         }
         mean
@@ -259,7 +259,7 @@ impl Resampled<'_> {
 
     /// Days drawn with replacement within their groups: how often each was.
     fn drawn(&self, stream: &mut ChaCha8Rng) -> Vec<f64> {
-        let mut weights = vec![0.0; self.judge.days.len()];
+        let mut weights = vec![0.0; self.judge.days.count()];
         for group in self.strata() {
             for _ in 0..group.len() {
                 weights[group[stream.random_range(0..group.len())]] += 1.0;
@@ -285,7 +285,7 @@ impl Resampled<'_> {
             }
             // The odd day goes to one half, then to the other.
             let middle = (group.len() + larger) / 2;
-            larger = group.len() % 2 ^ larger;
+            larger = (group.len() % 2) ^ larger;
             halves[0].days.extend_from_slice(&group[..middle]);
             halves[1].days.extend_from_slice(&group[middle..]);
         }

@@ -178,7 +178,7 @@ impl<'f> Judge<'f> {
     /// The share of each planned action among the offers of a plan, replayed on all days.
     pub fn offer_shares(&self, plan: &DayPlan) -> Vec<f64> {
         let mut offers = vec![0.0; self.laws.actions.len()];
-        let all: Vec<usize> = (0..self.days.len()).collect();
+        let all: Vec<usize> = (0..self.days.count()).collect();
         for batch in self.batches(&all, 0) {
             let (sample, rows) = self.laws.rows(&batch.rows);
             let rho = self.laws.rho(&plan.model, &sample);
@@ -204,7 +204,7 @@ impl<'f> Judge<'f> {
     /// What a plan promises per day.
     pub fn promised(&self, plan: &DayPlan) -> f64 {
         let of_day = |day| plan.tables[self.group_of(day)].start(self.days.budgets[day]);
-        (0..self.days.len()).map(of_day).sum::<f64>() / self.days.len() as f64
+        (0..self.days.count()).map(of_day).sum::<f64>() / self.days.count() as f64
     }
 
     fn group_of(&self, day: usize) -> usize {

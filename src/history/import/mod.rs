@@ -12,6 +12,7 @@ mod steps;
 mod summary;
 mod survey;
 mod write;
+mod zones;
 
 use std::io::Write;
 use std::path::Path;
@@ -246,6 +247,7 @@ impl Import {
             (counts.quiet_episodes == 0, "every episode has an arrival; an episode without one counts only if the file has a row for it".into()),
             (self.actions.values.len() == 1, format!("only one {noun} was ever offered: nothing can be learnt about others")),
             (survey.offers.count > 0 && none_accepted, "no offer was ever accepted: no model can be fitted".into()),
+            (self.layout.without_zone > 0, format!("{} times have no zone and are taken as local", count(self.layout.without_zone))),
             (episodes as u64 == arrivals && episodes > 1, "every episode has a single arrival: is the episode's column the right one?".into()),
         ];
         let found = notes.into_iter().filter(|(applies, _)| *applies);
@@ -315,6 +317,7 @@ fn task_file(
             episode: spec.episode.clone(),
             step,
             time,
+            zone: spec.zone.clone(),
             lead,
             action: spec.action.clone(),
             accepted: spec.accepted.clone(),

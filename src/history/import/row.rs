@@ -6,10 +6,12 @@ use csv::StringRecord;
 
 use super::source::RawFile;
 use super::spec::{BudgetSource, ImportSpec, OfferKind, StepSource};
+use super::zones::check_zones;
 use crate::error::InputError;
 use crate::history::calendar::DateOrder;
 use crate::history::clock::{Moment, OpeningHours, date_of};
 use crate::history::raw::{self, Raw};
+use crate::history::zone::Zone;
 use crate::task::COST_LIMIT;
 
 /// The indices of the columns, and how to read them.
@@ -31,6 +33,9 @@ pub struct Layout {
     pub clock: Option<OpeningHours>,
     comma: bool,
     date_order: Option<DateOrder>,
+    zone: Option<Zone>,
+    /// Rows whose time has no zone, though the shop has one.
+    pub without_zone: u64,
     /// Possible features: column index and name.
     pub features: Vec<(usize, String)>,
     /// Columns without a name, which cannot become features.
@@ -114,6 +119,8 @@ impl Layout {
             features: Vec::new(),
             unnamed: Vec::new(),
             date_order: None,
+            zone: spec.zone.clone(),
+            without_zone: 0,
         };
         for name in &spec.categories {
             file.column(name)?;
@@ -150,6 +157,8 @@ impl Layout {
         }
         if layout.steps == StepKind::Time {
             layout.date_order = layout.find_date_order(file)?;
+            let read = |cell: &str| Moment::parse(cell, layout.date_order);
+            layout.without_zone = check_zones(file, layout.step, layout.zone.is_some(), read)?;
         }
         Ok(layout)
     }
@@ -284,7 +293,14 @@ impl Layout {
 
     fn when(&self, text: &str) -> Option<When> {
         match self.steps {
-            StepKind::Time => Moment::parse(text, self.date_order).map(When::Moment),
+            StepKind::Time => {
+                let moment = Moment::parse(text, self.date_order)?;
+                let local = self
+                    .zone
+                    .as_ref()
+                    .map_or(Some(moment), |zone| moment.local(zone));
+                local.map(When::Moment)
+            }
             StepKind::Lead => raw::whole(text).map(When::Lead),
             StepKind::Number => {
                 let step = raw::whole(text).filter(|step| *step >= 1);

@@ -12,8 +12,9 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 const NOT_UTF8: &str = "found bytes that are not UTF-8; accepted: UTF-8 (`iconv -f LATIN1 -t UTF-8` converts most files)";
 
-/// Bytes that the format is detected from.
+/// Bytes that the format is detected from, and most bytes of a header.
 const HEAD: u64 = 1 << 16;
+const HEADER_LIMIT: usize = 1 << 24;
 
 /// A file that can be read several times.
 #[derive(Debug, Clone)]
@@ -30,7 +31,14 @@ impl RawFile {
         let unreadable = |error| InputError::unreadable(path, &error);
         let mut head = Vec::new();
         let file = crate::files::open(path).map_err(unreadable)?;
-        file.take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
+        // A header of thousands of columns is longer than the usual head.
+        loop {
+            let read = (&file).take(HEAD).read_to_end(&mut head);
+            let ends = read.map_err(unreadable)? == 0;
+            if ends || head.contains(&b'\n') || head.len() >= HEADER_LIMIT {
+                break;
+            }
+        }
         let whole_file = |message: &str| InputError::File {
             file: path.to_path_buf(),
             message: message.into(),

@@ -1,6 +1,7 @@
 //! How to read a raw file.
 
 use crate::history::clock::OpeningHours;
+use crate::history::zone::Zone;
 use crate::task::COST_LIMIT;
 
 /// The meaning of the columns, and how to read them.
@@ -10,6 +11,8 @@ pub struct ImportSpec {
     pub episode: String,
     /// Where steps come from.
     pub step: StepSource,
+    /// The zone of the shop's clocks, if times are to be converted.
+    pub zone: Option<Zone>,
     /// Column of the price, wage or bid offered; empty or 0 is no offer.
     pub action: String,
     /// Column of the outcome.

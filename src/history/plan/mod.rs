@@ -251,7 +251,7 @@ fn learner(task: &Arc<Task>, fitted: &Fitted, actions: &[usize]) -> Result<Mimic
             .collect(),
     };
     let start = initial.check("log", task)?;
-    let config = LearnerSpec::TIGHT.check("learner", task, oracle.facts(), start.contexts.len())?;
+    let config = LearnerSpec::TIGHT.check("learner", oracle.facts(), start.contexts.len())?;
     let stream = || ChaCha8Rng::seed_from_u64(1);
     let oracle = oracle.build(task, 1, stream(), None, config.sides())?;
     let mut learner = config.learner(Arc::clone(task), oracle, DELTA, stream());

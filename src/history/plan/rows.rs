@@ -31,12 +31,13 @@ pub fn plan_csv(
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut header = vec!["step".to_string(), "budget".into()];
     let columns = task.encoding.columns.iter();
-    header.extend(columns.map(|column| column.name().to_string()));
+    header.extend(columns.map(|column| no_formula(column.name().to_string())));
     let rest = "action,probability,lower,upper,opportunity_cost,value";
     header.extend(rest.split(',').map(String::from));
     writer.write_record(&header).expect("writing to memory");
     let by_segment = |segment: &Segment| -> (Vec<String>, Customer) {
-        let raw = segment.values.iter().map(ToString::to_string).collect();
+        let raw = segment.values.iter();
+        let raw = raw.map(|value| no_formula(value.to_string())).collect();
         (raw, plan.customer(fitted, &segment.features))
     };
     let by_segment: Vec<_> = segments.iter().map(by_segment).collect();
@@ -62,4 +63,12 @@ pub fn plan_csv(
         }
     }
     writer.into_inner().expect("writing to memory")
+}
+
+/// A text that a spreadsheet would read as a formula gets an apostrophe, which spreadsheets take for the beginning of a text.
+fn no_formula(cell: String) -> String {
+    match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err() {
+        true => format!("'{cell}"),
+        false => cell,
+    }
 }

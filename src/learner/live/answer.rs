@@ -22,8 +22,12 @@ impl Answer for BeginRecord {
             "episode": self.episode,
             "budget": self.budget,
             "plan": self.plan,
-            "hoped": self.hoped,
+            "expected": self.expected,
+            "optimistic": self.optimistic,
         });
+        if let Some(day) = self.pilot {
+            answer["pilot"] = if day.ours { "learner" } else { "baseline" }.into();
+        }
         if let Some(note) = &self.note {
             answer["note"] = note.as_str().into();
         }
@@ -44,6 +48,7 @@ impl Answer for DecideRecord {
             "held": self.held,
             "lower": self.lower,
             "upper": self.upper,
+            "planned": self.planned,
             "opportunity_cost": self.opportunity_cost,
             "probability": self.probability,
             "plan": self.plan,

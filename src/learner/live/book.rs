@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::pilot::PilotDay;
 use super::record::{BeginRecord, DecideRecord, EndRecord, ObserveRecord, RecordRecord};
 use crate::learner::Settled;
+
+/// Most events of a day that the page shows.
+const TOLD: usize = 50;
 
 /// The book of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +37,8 @@ pub struct Book {
     pub last_offer: Option<f64>,
     /// Offers of the open episode that hold units until a time: milliseconds since 1970, id.
     pub holds: BTreeSet<(u64, Box<str>)>,
+    /// For the page: what happened in the open episode besides offers, with its time in milliseconds since 1970.
+    pub told: Vec<(u64, String)>,
     /// For the page: units left before the last decision of each step of the open episode, as (step, units).
     pub left: Vec<(usize, u32)>,
 }
@@ -71,10 +77,12 @@ pub struct Decision {
 pub struct Episode {
     /// Its name.
     pub name: String,
+    /// The draw of a pilot.
+    pub pilot: Option<PilotDay>,
     /// Units at its start.
     pub budget: u32,
-    /// The plan's optimistic value.
-    pub hoped: f64,
+    /// What it was expected to earn, if that was known.
+    pub expected: Option<f64>,
     /// Place of its first line.
     pub begun: u64,
     /// Place of its last line; 0 while it is open.
@@ -120,11 +128,13 @@ impl Book {
         self.episodes.push(Episode {
             name: record.episode.clone(),
             budget: record.budget,
-            hoped: record.hoped,
+            expected: record.expected,
+            pilot: record.pilot,
             begun: place,
             ..Episode::default()
         });
         self.left.clear();
+        self.told.clear();
         self.last_offer = None;
         self.open = true;
         self.due = false;
@@ -190,6 +200,14 @@ impl Book {
             episode.outcomes += 1;
             episode.accepted += u32::from(record.accepted);
         }
+    }
+
+    /// Keeps what happened, in words, for the page.
+    pub fn tell(&mut self, ms: u64, words: String) {
+        if self.told.len() == TOLD {
+            self.told.remove(0);
+        }
+        self.told.push((ms, words));
     }
 
     /// Whether an episode (numbered from 0) is the open one.

@@ -1,18 +1,23 @@
-//! One thread serves the learner and its journal. Waiting requests are answered together, with one sync for all. Without
-//! syncs, the calling thread answers decisions and outcomes itself and need not wait for another thread.
+//! Threads that serve live learners. Waiting requests of a shop are answered together, with one sync for all; shops are served
+//! side by side, and one that waits for its plan or its disk keeps no other waiting. Without syncs, the calling thread answers
+//! decisions and outcomes itself and need not wait for another thread.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Code, Live, Refusal, Reply, Request};
+use super::served::Served;
+use super::threads::{Threads, lock};
+use super::{Figures, Live, Refusal, Reply, Request};
 
-/// Most requests that are answered together.
-const BATCH: usize = 512;
-
-/// How often plans and holds are checked while no request arrives.
+/// How often holds are checked, and after how many of these checks every journal is.
 const PAUSE: Duration = Duration::from_millis(20);
+const JOURNALS: u32 = 250;
+
+/// Threads that close shops at the end.
+const CLOSERS: usize = 8;
 
 /// A request and where its answer goes.
 pub struct Job {
@@ -22,169 +27,180 @@ pub struct Job {
     pub reply: Box<dyn FnOnce(Reply) + Send>,
 }
 
-/// A live learner that serves requests.
-#[derive(Debug)]
-pub struct Engine {
-    queue: RequestQueue,
-    thread: JoinHandle<()>,
+/// How important a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something that happened as it should.
+    Info,
+    /// Something to look at.
+    Warning,
+    /// Something that keeps requests from being answered.
+    Error,
 }
 
-/// A handle to send requests. When the last one is dropped, the engine ends.
-#[derive(Debug, Clone)]
-pub struct RequestQueue {
-    jobs: SyncSender<Job>,
-    live: Arc<Mutex<Live>>,
-    /// Whether a request gains nothing by waiting for others and leaves no hold to check.
-    at_once: bool,
+/// Gets what the operator should know, with the name of the shop.
+pub type Notices = Arc<dyn Fn(Level, &str, &str) + Send + Sync>;
+
+/// Threads that serve live learners.
+pub struct Engine {
+    pub(super) answers: Threads,
+    pub(super) plans: Threads,
+    pub(super) notices: Notices,
+    started: (Vec<JoinHandle<()>>, Vec<JoinHandle<()>>),
+    served: Arc<Mutex<Vec<Arc<Served>>>>,
+    ended: Arc<AtomicBool>,
+    clock: JoinHandle<()>,
 }
+
+/// A handle to send requests to one shop.
+#[derive(Clone)]
+pub struct RequestQueue(Arc<Served>);
 
 impl RequestQueue {
-    /// Sends a request; waits while the queue is full. Returns whether the engine runs.
+    /// Sends a request; waits while the queue is full. Returns whether the shop is served.
     pub fn send(&self, job: Job) -> bool {
-        self.jobs.send(job).is_ok()
+        self.0.send(job)
     }
 
     /// Sends a request unless the queue is full; returns whether it was sent.
     pub fn try_send(&self, job: Job) -> bool {
-        let fast = matches!(job.request, Request::Decide(_) | Request::Observe(_));
-        if self.at_once && fast {
-            // The lock may be held by a thread that waits for a plan.
-            if let Ok(mut live) = self.live.try_lock() {
-                answer(&mut live, job, now_ms(), || None);
-                return true;
-            }
-        }
-        self.jobs.try_send(job).is_ok()
+        self.0.try_send(job)
+    }
+
+    /// Its numbers after the last answers.
+    pub fn figures(&self) -> Figures {
+        self.0.figures()
+    }
+
+    /// Whether requests are answered.
+    pub fn is_running(&self) -> bool {
+        self.0.is_running()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.name
     }
 }
 
 impl Engine {
-    /// Starts to serve; up to `capacity` requests wait.
-    pub fn start(live: Live, capacity: usize) -> Self {
-        let (jobs, receiver) = sync_channel(capacity);
-        let at_once = !live.settings.sync && live.settings.hold_ms.is_none();
-        let live = Arc::new(Mutex::new(live));
-        let served = Arc::clone(&live);
-        Self {
-            queue: RequestQueue {
-                jobs,
-                live,
-                at_once,
-            },
-            thread: std::thread::spawn(move || serve(&served, &receiver)),
-        }
+    /// Starts the threads, for one shop or for any number. Fails where the system allows no more.
+    pub fn start(notices: Notices, single: bool) -> io::Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        // Threads that answer wait for the disk most of the time; plans use all cores themselves. A shop has one thread at
+        // a time, and waking always the same one is faster.
+        let count = match single {
+            true => 1,
+            false => (2 * cores).clamp(4, 16),
+        };
+        let (answers, first) = Threads::start("answers", count)?;
+        let (plans, second) = match Threads::start("plans", cores.clamp(2, 8)) {
+            Ok(started) => started,
+            Err(error) => {
+                answers.stop(first);
+                return Err(error);
+            }
+        };
+        let (served, ended) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let clock = {
+            let (served, ended) = (Arc::clone(&served), Arc::clone(&ended));
+            let clock = Builder::new().name("watch".into());
+            clock.spawn(move || watch(&served, &ended))
+        };
+        let clock = match clock {
+            Ok(clock) => clock,
+            Err(error) => {
+                answers.stop(first);
+                plans.stop(second);
+                return Err(error);
+            }
+        };
+        Ok(Self {
+            answers,
+            plans,
+            notices,
+            started: (first, second),
+            served,
+            ended,
+            clock,
+        })
     }
 
-    /// A handle to send requests.
-    pub fn queue(&self) -> RequestQueue {
-        self.queue.clone()
+    /// Serves a learner; up to `capacity` requests wait.
+    pub fn open(&self, name: &str, live: Live, capacity: usize) -> RequestQueue {
+        let served = Served::new(name, live, capacity, self);
+        lock(&self.served).push(Arc::clone(&served));
+        RequestQueue(served)
     }
 
-    /// Whether it ended unexpectedly.
-    pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
+    /// Answers the requests of a shop that have been accepted, and takes no more of them; syncs its journal, and writes a
+    /// snapshot for the next start.
+    pub fn close(&self, queue: &RequestQueue) -> Result<(), Refusal> {
+        lock(&self.served).retain(|served| !Arc::ptr_eq(served, &queue.0));
+        queue.0.close()
     }
 
-    /// Answers all requests, syncs, and writes a snapshot for the next start. Blocks until every other handle is dropped.
-    pub fn stop(self) -> Result<(), Refusal> {
-        let RequestQueue { jobs, live, .. } = self.queue;
-        drop(jobs);
-        self.thread.join().map_err(|_| {
-            let message = "the learner ended unexpectedly; its journal is intact";
-            Refusal::new(Code::Storage, message)
-        })?;
-        let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
-        live.finish()
+    /// Closes all shops, and ends the threads. Returns what could not be written.
+    pub fn stop(self) -> Vec<(String, Refusal)> {
+        let served = std::mem::take(&mut *lock(&self.served));
+        let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let close = || {
+            while let Some(served) = served.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let error = served.close().err();
+                lock(&failed).extend(error.map(|error| (served.name.clone(), error)));
+            }
+        };
+        // Most of the time is spent waiting for the disk. Without more threads this one does all.
+        std::thread::scope(|scope| {
+            for _ in 1..served.len().min(CLOSERS) {
+                let _ = Builder::new().spawn_scoped(scope, close);
+            }
+            close();
+        });
+        let failed = std::mem::take(&mut *lock(&failed));
+        self.ended.store(true, Ordering::Relaxed);
+        let _ = self.clock.join();
+        self.answers.stop(self.started.0);
+        self.plans.stop(self.started.1);
+        failed
     }
 }
 
-impl Live {
-    fn finish(&mut self) -> Result<(), Refusal> {
-        self.wait_for_planner();
-        self.commit()?;
-        let synced = self.journal.sync();
-        synced.map_err(|error| Refusal::new(Code::Storage, error.to_string()))?;
-        self.write_snapshot();
-        Ok(())
+/// Wakes the shops that have a hold to release, and now and then all, to see that their journals are in their places.
+fn watch(served: &Mutex<Vec<Arc<Served>>>, ended: &AtomicBool) {
+    let mut checks = 0;
+    while !ended.load(Ordering::Relaxed) {
+        std::thread::sleep(PAUSE);
+        checks = (checks + 1) % JOURNALS;
+        let due: Vec<Arc<Served>> = {
+            let served = lock(served);
+            let due = served
+                .iter()
+                .filter(|served| checks == 0 || served.is_due());
+            due.cloned().collect()
+        };
+        due.iter().for_each(Served::schedule);
     }
 }
 
 /// Milliseconds since 1970 that never go back or jump: holds end by this clock. It is set by the machine's clock at the
 /// start, and again whenever no hold is open.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+pub struct Clock {
     set: Instant,
     set_ms: u64,
 }
 
 impl Clock {
-    fn start() -> Self {
+    pub fn start() -> Self {
         Self {
             set: Instant::now(),
             set_ms: now_ms(),
         }
     }
 
-    fn now_ms(&self) -> u64 {
+    pub fn now_ms(&self) -> u64 {
         self.set_ms + self.set.elapsed().as_millis() as u64
-    }
-}
-
-fn serve(live: &Mutex<Live>, jobs: &Receiver<Job>) {
-    let mut clock = Clock::start();
-    let lock = || live.lock().expect("lock poisoned");
-    loop {
-        let idle = {
-            let live = lock();
-            !live.is_planning() && live.book.holds.is_empty()
-        };
-        let first = match idle {
-            true => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            false => jobs.recv_timeout(PAUSE),
-        };
-        let mut live = lock();
-        if live.book.holds.is_empty() {
-            clock = Clock::start();
-        }
-        live.poll(clock.now_ms());
-        match first {
-            Ok(first) => answer(&mut live, first, clock.now_ms(), || jobs.try_recv().ok()),
-            Err(RecvTimeoutError::Timeout) => drop(live.commit()),
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-    }
-}
-
-/// Answers a request and those that `more` returns, with one commit.
-fn answer(live: &mut Live, first: Job, now: u64, more: impl Fn() -> Option<Job>) {
-    // Lines that could not be written before come first; while they cannot be, only reads are answered.
-    let writable = match live.journal.is_written() {
-        true => Ok(()),
-        false => live.commit(),
-    };
-    let mut replies = Vec::new();
-    let mut next = Some(first);
-    while let Some(Job { request, reply }) = next {
-        let reads = request.only_reads();
-        let answer = match (&writable, reads) {
-            (Err(refusal), false) => Err(refusal.clone()),
-            _ => live.handle(&request, now),
-        };
-        replies.push((reads, answer, reply));
-        next = match replies.len() < BATCH {
-            true => more(),
-            false => None,
-        };
-    }
-    let committed = match writable {
-        Ok(()) => live.commit(),
-        Err(_) => Ok(()),
-    };
-    for (reads, answer, reply) in replies {
-        reply(match (&committed, reads) {
-            (Err(refusal), false) => Err(refusal.clone()),
-            _ => answer,
-        });
     }
 }
 

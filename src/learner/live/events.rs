@@ -3,13 +3,10 @@
 
 use super::answer::Answer;
 use super::book::Decision;
-use super::record::{
-    AdjustRecord, CancelRecord, CorrectRecord, DecideRecord, ForgetRecord, RecordRecord,
-};
+use super::record::{AdjustRecord, CancelRecord, CorrectRecord, ForgetRecord, RecordRecord};
 use super::request::{Adjust, Cancel, Forget, Observe, Record};
-use super::{Code, Live, Refusal, Reply};
+use super::{Live, Refusal, Reply};
 use crate::learner::{Learner, LearnerError, OutsideSale, Settled};
-use crate::policy::Terms;
 
 impl Live {
     pub(super) fn record(&mut self, request: &Record) -> Reply {
@@ -25,8 +22,9 @@ impl Live {
         }
         self.check_new(&request.id)?;
         let episode = self.open_name()?;
-        let (step, time) = self.moment(request.when()?)?;
+        let (step, time, zone) = self.moment(request.when()?)?;
         let (features, mut notes) = self.intake.features(&request.context)?;
+        notes.extend(zone);
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
         let task = learner.task().clone();
         if step > task.horizon() {
@@ -73,8 +71,21 @@ impl Live {
         record.booked = settled.booked;
         record.budget = self.learner.as_ref().and_then(Learner::budget).unwrap_or(0);
         let place = self.write("record", &record);
-        self.book.record(&record, settled, place);
+        self.book_record(&record, settled, place);
         Ok(record.answer())
+    }
+
+    pub(super) fn book_record(&mut self, record: &RecordRecord, settled: Settled, place: u64) {
+        self.book.record(record, settled, place);
+        let (offer, quantity) = (record.offer, record.quantity);
+        let words = match (record.accepted, settled.booked) {
+            (true, true) => format!("{quantity} sold at {offer} without the learner"),
+            (true, false) => {
+                format!("{quantity} sold at {offer} without the learner, with too few units left")
+            }
+            (false, _) => format!("{offer} offered without the learner, and refused"),
+        };
+        self.book.tell(self.now_ms, words);
     }
 
     pub(super) fn apply_record(
@@ -120,6 +131,7 @@ impl Live {
             id: id.clone(),
             episode: self.name_of(&decision),
             forget: request.forget,
+            booked: decision.booked,
             units,
             reward,
             budget: None,
@@ -143,6 +155,13 @@ impl Live {
             self.forget_row(&mut decision);
         }
         self.book.episodes[decision.episode as usize].cancelled += 1;
+        let words = format!(
+            "{} given back: {}, {}",
+            record.id,
+            counted(record.units.into()),
+            record.reward
+        );
+        self.book.tell(self.now_ms, words);
         self.book
             .decisions
             .insert(record.id.as_str().into(), decision);
@@ -192,6 +211,11 @@ impl Live {
         place: u64,
     ) -> Result<bool, Refusal> {
         let mut decision = self.decision(&record.id)?;
+        let words = match record.accepted {
+            true => format!("{} accepted after all", record.id),
+            false => format!("{} not accepted after all", record.id),
+        };
+        self.book.tell(self.now_ms, words);
         let is_open = self.book.is_open(decision.episode);
         if !record.accepted {
             self.take_back_sale(&mut decision, record.units, record.reward, false);
@@ -226,7 +250,7 @@ impl Live {
         self.check_new(&request.id)?;
         let episode = self.open_name()?;
         let place = self.journal.end();
-        self.apply_adjust(&request.id, request.units, place)?;
+        self.apply_adjust(&request.id, request.units, request.reason.as_deref(), place)?;
         let learner = self.learner.as_ref().ok_or(LearnerError::NoEpisode)?;
         let planned = learner.policy().u_hat().budget_max();
         let (budget, held) = (learner.budget().unwrap_or(0), learner.held());
@@ -250,6 +274,7 @@ impl Live {
         &mut self,
         id: &str,
         units: i64,
+        reason: Option<&str>,
         place: u64,
     ) -> Result<(), LearnerError> {
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
@@ -258,6 +283,10 @@ impl Live {
         if let Some(episode) = self.book.episodes.last_mut() {
             episode.adjusted += units;
         }
+        let change = if units > 0 { "brought" } else { "taken away" };
+        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        let words = format!("{} {change}{reason}", counted(units.unsigned_abs()));
+        self.book.tell(self.now_ms, words);
         Ok(())
     }
 
@@ -296,6 +325,8 @@ impl Live {
             self.book.decisions.insert(id.as_str().into(), decision);
         }
         self.book.others.insert(record.id.as_str().into(), place);
+        let words = format!("{} outcomes forgotten", record.ids.len());
+        self.book.tell(self.now_ms, words);
         Ok(())
     }
 
@@ -345,62 +376,10 @@ impl Live {
             _ => self.book.episodes[decision.episode as usize].reward -= reward,
         }
     }
+}
 
-    /// Units and reward of a decision's acceptance.
-    fn sale(&mut self, decision: &Decision) -> Result<(u32, f64), Refusal> {
-        if decision.outside {
-            let record: RecordRecord = self.recorded(decision.place)?;
-            return Ok((record.units, record.reward));
-        }
-        let decide: DecideRecord = self.recorded(decision.place)?;
-        let (features, _) = self.intake.features(&decide.context)?;
-        let learner = self.learner.as_ref().ok_or(LearnerError::NoEpisode)?;
-        let task = learner.task();
-        let terms = Terms {
-            quantity: decide.quantity,
-            ..Terms::default()
-        };
-        let action = decide.action_in(task);
-        let context = task.context(decide.step - 1, &features);
-        if action == 0 {
-            return Ok((0, 0.0));
-        }
-        let (reward, units) = terms.made(task, &context, action);
-        Ok((units, reward))
-    }
-
-    pub(super) fn decision(&self, id: &str) -> Result<Decision, Refusal> {
-        self.book
-            .decisions
-            .get(id)
-            .copied()
-            .ok_or_else(|| Refusal::new(Code::Unknown, format!("no decision has the id `{id}`")))
-    }
-
-    /// Refuses an id that another event has.
-    pub(super) fn check_new(&self, id: &str) -> Result<(), Refusal> {
-        let known = self.book.decisions.contains_key(id) || self.book.others.contains_key(id);
-        match known {
-            true => Err(used(id)),
-            false => Ok(()),
-        }
-    }
-
-    pub(super) fn open_name(&self) -> Result<String, LearnerError> {
-        let open = self.book.open_episode().ok_or(LearnerError::NoEpisode)?;
-        Ok(open.name.clone())
-    }
-
-    pub(super) fn name_of(&self, decision: &Decision) -> String {
-        self.book.episodes[decision.episode as usize].name.clone()
-    }
-
-    /// Units left in a decision's episode, if it is open.
-    pub(super) fn budget_in(&self, decision: &Decision) -> Option<u32> {
-        let is_open = self.book.is_open(decision.episode);
-        let learner = self.learner.as_ref().filter(|_| is_open);
-        learner.and_then(Learner::budget)
-    }
+fn counted(units: u64) -> String {
+    format!("{units} {}", if units == 1 { "unit" } else { "units" })
 }
 
 /// The answer of a repeated request.

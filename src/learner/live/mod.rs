@@ -6,38 +6,53 @@
 
 mod answer;
 mod book;
+mod check;
+mod decide;
 mod engine;
 mod events;
+mod fields;
+mod figures;
+mod lookup;
 mod members;
+mod page;
+mod pilot;
 mod planning;
 mod rails;
 mod record;
 mod refusal;
 mod replay;
 mod request;
+mod served;
 mod snapshot;
+mod threads;
 mod view;
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
-use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::journal::{Journal, with_checksum};
-use super::{Learner, LearnerError};
+use super::{Learner, LearnerError, Settled};
 use crate::error::Invalid;
-use crate::policy::Terms;
 use answer::Answer;
 use book::{Book, Episode};
-use events::{repeated, used};
-use record::{BeginRecord, EndRecord, ObserveRecord};
+use events::repeated;
+use record::ObserveRecord;
 
-pub use engine::{Engine, Job, RequestQueue};
+pub(crate) use super::journal::whole_journal_bytes;
+pub use check::Repaired;
+pub(crate) use check::{check_journal, repair};
+pub use engine::{Engine, Job, Level, Notices, RequestQueue};
+pub use figures::Figures;
+pub use pilot::{Baseline, Pilot, PilotDay};
 pub use rails::Rails;
-pub(crate) use record::{DecideRecord, FORMAT, OpenRecord, RecordRecord, RepriceRecord};
+pub(crate) use record::{
+    BeginRecord, CancelRecord, DecideRecord, EndRecord, FORMAT, OpenRecord, RecordRecord,
+    RepriceRecord,
+};
 pub use refusal::{Code, Refusal, Reply};
 pub use replay::LiveError;
 pub(crate) use replay::{LiveStart, read_journal};
@@ -50,8 +65,13 @@ pub trait Intake: Send {
     /// The features of raw columns, with notes on missing values and unseen levels.
     fn features(&self, context: &Map<String, Value>) -> Result<(Vec<f64>, Vec<String>), Invalid>;
 
-    /// The step (1-based) of a time.
-    fn step(&self, time: &str) -> Result<usize, Invalid>;
+    /// The raw columns that a customer may have, for the page.
+    fn columns(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// The step (1-based) of a time, with a note on its zone.
+    fn step(&self, time: &str) -> Result<(usize, Option<String>), Invalid>;
 }
 
 /// How a live learner serves.
@@ -69,6 +89,8 @@ pub struct LiveSettings {
     pub rails: Rails,
     /// An offer that is always made, where it can be, in place of the learner's.
     pub fixed: Option<f64>,
+    /// A comparison with what was done before.
+    pub pilot: Option<Pilot>,
 }
 
 /// Makes a learner without data.
@@ -80,7 +102,12 @@ pub struct Live {
     learner: Option<Learner>,
     /// Makes a learner without data.
     fresh: MakeLearner,
-    planner: Option<Receiver<(Learner, Result<(), LearnerError>)>>,
+    planner: Option<Receiver<planning::Planned>>,
+    background: Option<planning::Background>,
+    /// When the last plan was made, and how long that took.
+    planned: Option<(u64, Duration)>,
+    /// The number of ended episodes, what was expected of them and what they earned.
+    ended: (usize, f64, f64),
     /// Outcomes observed while it plans: the id and the number of the offer.
     pending_outcomes: Vec<(String, u64, bool)>,
     intake: Box<dyn Intake>,
@@ -89,6 +116,8 @@ pub struct Live {
     book: Book,
     /// Whether the open episode is from before the start and has had no request since.
     left_open: bool,
+    /// Whether it was restored from a snapshot.
+    from_snapshot: bool,
     view: view::Cache,
     snapshot_at: u64,
     now_ms: u64,
@@ -170,162 +199,26 @@ impl Live {
         let learner = self.wait_for_planner();
         let number = learner.begin(budget)?;
         let u_hat = learner.policy().u_hat();
-        let hoped = u_hat.start(budget.min(u_hat.budget_max()));
+        let most = budget.min(u_hat.budget_max());
+        let optimistic = u_hat.start(most);
+        let expected = learner.expected(most);
         let begin = BeginRecord {
             episode: name.into(),
             number,
             budget,
             plan: self.book.plans,
-            hoped,
+            expected,
+            optimistic,
+            pilot: self
+                .settings
+                .pilot
+                .map(|p| p.draw(name, self.settings.seed)),
             note,
         };
         let place = self.write("begin", &begin);
         self.book.begin(&begin, place);
         self.left_open = false;
         Ok(begin.answer())
-    }
-
-    fn decide(&mut self, request: &Decide) -> Reply {
-        let id = &request.id;
-        if let Some(decision) = self.book.decisions.get(id.as_str()).copied() {
-            if decision.outside {
-                return Err(used(id));
-            }
-            let record: DecideRecord = self.recorded(decision.place)?;
-            return match record.is_of(request) {
-                true => Ok(repeated(&record)),
-                false => Err(used(id)),
-            };
-        }
-        self.check_new(id)?;
-        let episode = self.open_name()?;
-        let (step, time) = self.moment(request.when()?)?;
-        let (features, mut notes) = self.intake.features(&request.context)?;
-        let terms = Terms {
-            actions: self.allowed(request.offers.as_deref(), &mut notes)?,
-            quantity: request.quantity,
-        };
-        let (settings, line) = (self.settings, self.book.lines + 1);
-        let (mut feasible, mut probability, mut is_fallback) = (Vec::new(), 1.0, false);
-        let (fallback, fixed) = (self.fallback(), self.fixed());
-        let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
-        let budget = learner.budget().unwrap_or(0);
-        let offer = learner.decide_with(step, &features, &terms, |best, possible| {
-            feasible = possible.to_vec();
-            if let Some(action) = fallback.filter(|action| possible.contains(action)) {
-                is_fallback = true;
-                return action;
-            }
-            let best = fixed.map_or(best, |action| match possible.contains(&action) {
-                true => action,
-                false => 0,
-            });
-            let action;
-            (action, probability) = explore(settings, line, best, possible);
-            action
-        })?;
-        let hold = self.settings.hold_ms.filter(|_| offer.action > 0);
-        let decide = DecideRecord {
-            id: id.clone(),
-            episode,
-            step,
-            time,
-            context: request.context.clone(),
-            budget,
-            held: learner.held(),
-            feasible,
-            action: offer.action,
-            offer: offer.value,
-            probability,
-            lower: offer.lower,
-            upper: offer.upper,
-            opportunity_cost: offer.opportunity_cost,
-            plan: self.book.plans,
-            hold_until_ms: hold.map(|ms| self.now_ms + ms),
-            offers: request.offers.clone(),
-            quantity: request.quantity,
-            fallback: is_fallback,
-            notes,
-        };
-        let place = self.write("decide", &decide);
-        self.book.decide(&decide, offer.number, place);
-        self.left_open = false;
-        Ok(decide.answer())
-    }
-
-    /// What would be offered to a customer now, without exploring.
-    fn quote(&mut self, request: &Quote) -> Reply {
-        let episode = self.open_name()?;
-        let (step, _) = self.moment(request.when()?)?;
-        let (features, mut notes) = self.intake.features(&request.context)?;
-        let terms = Terms {
-            actions: self.allowed(request.offers.as_deref(), &mut notes)?,
-            quantity: request.quantity,
-        };
-        let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
-        let offer = learner.preview(step, &features, &terms)?;
-        Ok(json!({
-            "ok": true,
-            "episode": episode,
-            "step": step,
-            "offer": offer.value,
-            "lower": offer.lower,
-            "upper": offer.upper,
-            "opportunity_cost": offer.opportunity_cost,
-            "notes": notes,
-        }))
-    }
-
-    /// The step of a moment, and its time if that was given.
-    fn moment(&self, when: When<'_>) -> Result<(usize, Option<String>), Refusal> {
-        Ok(match when {
-            When::Step(step) => (step, None),
-            When::Time(time) => (self.intake.step(time)?, Some(time.to_string())),
-        })
-    }
-
-    /// The actions that the caller and the guard rails allow; `None` means all.
-    fn allowed(
-        &self,
-        offers: Option<&[f64]>,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<Vec<usize>>, Refusal> {
-        let rails = self.settings.rails;
-        let learner = self.learner.as_ref().ok_or(LearnerError::NoEpisode)?;
-        let values = learner.task().application().action_values();
-        if let Some(unknown) = offers.and_then(|o| o.iter().find(|o| !values.contains(o))) {
-            let message = format!("offers: found {unknown}; accepted: some of {values:?}");
-            return Err(Refusal::invalid(message));
-        }
-        if offers.is_none() && rails == Rails::default() {
-            return Ok(None);
-        }
-        let last = self.book.last_offer;
-        let asked = |value: &f64| offers.is_none_or(|offers| offers.contains(value));
-        let actions = (1..).zip(values);
-        let allowed = actions.filter(|(_, v)| asked(v) && rails.allow(**v, last));
-        let allowed: Vec<usize> = allowed.map(|(action, _)| action).collect();
-        if allowed.is_empty() {
-            notes.push("the guard rails allow none of the offers".into());
-        }
-        Ok(Some(allowed))
-    }
-
-    /// The action of the offer that is always made.
-    fn fixed(&self) -> Option<usize> {
-        let task = self.learner.as_ref()?.task();
-        task.application().action_at(self.settings.fixed?)
-    }
-
-    /// The fallback offer's action, as long as there is no plan.
-    fn fallback(&self) -> Option<usize> {
-        let value = self
-            .settings
-            .rails
-            .fallback
-            .filter(|_| self.book.plans == 0)?;
-        let task = self.learner.as_ref()?.task();
-        task.application().action_at(value)
     }
 
     fn observe(&mut self, request: &Observe) -> Reply {
@@ -365,10 +258,18 @@ impl Live {
             oversold: accepted && budget.is_some() && settled.is_some_and(|s| !s.booked),
         };
         let place = self.write("observe", &observe);
-        self.book.observe(&observe, settled, place);
+        self.book_observe(&observe, settled, place);
         self.forget_late(id);
         self.left_open = false;
         Ok(observe.answer())
+    }
+
+    fn book_observe(&mut self, record: &ObserveRecord, settled: Option<Settled>, place: u64) {
+        self.book.observe(record, settled, place);
+        if record.oversold {
+            let words = format!("{} accepted with no unit left", record.id);
+            self.book.tell(self.now_ms, words);
+        }
     }
 
     fn end(&mut self, name: &str) -> Reply {
@@ -388,12 +289,16 @@ impl Live {
     fn close(&mut self) -> Result<EndRecord, Refusal> {
         let name = self.book.open_episode().map(|open| open.name.clone());
         let learner = self.learner.as_mut().ok_or(LearnerError::NoEpisode)?;
+        let open = self.book.open_episode();
+        let drawn = open.and_then(|open| open.pilot.map(|day| (day, open.budget)));
+        let expected = drawn.and_then(|(day, budget)| day.replay(learner, budget));
         let day = learner.close()?;
         let end = EndRecord {
             episode: name.unwrap_or_default(),
             reward: day.reward,
             spent: day.spent,
             oversold: day.oversold,
+            expected,
             observations: day.observations,
             replanned: day.replanned,
         };
@@ -419,26 +324,4 @@ impl Live {
             Refusal::new(Code::Storage, message)
         })
     }
-}
-
-/// The action for a decision, and its probability, which is recorded so that other policies can be evaluated later: a share
-/// of the decisions is drawn uniformly from the feasible offers. The draw depends on the seed and the line number alone, so
-/// a restart changes nothing.
-fn explore(settings: LiveSettings, line: u64, best: usize, feasible: &[usize]) -> (usize, f64) {
-    let share = settings.explore;
-    if share <= 0.0 || feasible.is_empty() {
-        return (best, 1.0);
-    }
-    let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
-    rng.set_stream(line);
-    let action = match rng.random_bool(share) {
-        true => feasible[rng.random_range(0..feasible.len())],
-        false => best,
-    };
-    let uniform = match feasible.contains(&action) {
-        true => share / feasible.len() as f64,
-        false => 0.0,
-    };
-    let kept = if action == best { 1.0 - share } else { 0.0 };
-    (action, uniform + kept)
 }

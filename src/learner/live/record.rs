@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::pilot::{Expected, PilotDay};
 use crate::policy::LastFit;
 use crate::task::Task;
 
@@ -84,8 +85,15 @@ pub struct BeginRecord {
     pub budget: u32,
     /// The plan in force.
     pub plan: u64,
-    /// The plan's optimistic value of the episode.
-    pub hoped: f64,
+    /// What the episode is expected to earn; `None` before any contexts are known, and in journals of version 0.1.
+    #[serde(default)]
+    pub expected: Option<f64>,
+    /// The plan's own, optimistic value of the episode; `hoped` in version 0.1.
+    #[serde(alias = "hoped")]
+    pub optimistic: f64,
+    /// The draw of a pilot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot: Option<PilotDay>,
     /// A note for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -121,6 +129,9 @@ pub struct DecideRecord {
     pub lower: f64,
     /// Upper bound of its acceptance.
     pub upper: f64,
+    /// The acceptance probability that the plan uses; version 0.1 did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<f64>,
     /// Value of its units in the rest of the episode.
     pub opportunity_cost: f64,
     /// The plan it was made with.
@@ -134,6 +145,9 @@ pub struct DecideRecord {
     /// How many the customer takes together.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub quantity: u32,
+    /// What the learner would have offered on a day of the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<f64>,
     /// Whether it is the fallback offer, because there was no plan.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fallback: bool,
@@ -207,6 +221,8 @@ pub struct CancelRecord {
     pub episode: String,
     /// Whether its outcome is taken out of the data.
     pub forget: bool,
+    /// Whether the reward stood in the books.
+    pub booked: bool,
     /// Units that return if the episode is open.
     pub units: u32,
     /// The reward that is taken back.
@@ -303,6 +319,9 @@ pub struct EndRecord {
     /// Acceptances that found no unit.
     #[serde(default)]
     pub oversold: u32,
+    /// On a day of a pilot: what each side would have earned from its arrivals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
     /// Observations of all episodes.
     pub observations: usize,
     /// Whether a new plan is due.

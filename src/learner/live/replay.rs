@@ -11,7 +11,8 @@ use super::record::{
     ForgetRecord, Head, ObserveRecord, OpenRecord, PlanRecord, RecordRecord, ReleaseRecord,
     RepriceRecord,
 };
-use super::{Intake, Live, LiveSettings, MakeLearner, Refusal, snapshot, view};
+use super::snapshot::{self, Found, Snapshot};
+use super::{Intake, Live, LiveSettings, MakeLearner, Refusal, view};
 use crate::learner::LearnerError;
 use crate::learner::journal::{Journal, JournalError, JournalLines};
 use crate::policy::{Terms, WarmStart};
@@ -52,51 +53,25 @@ impl Live {
                 path.display()
             ));
         }
-        let mut snapshot = snapshot::read(&snapshot::path_of(path), &journal);
-        let known = snapshot.as_ref().map_or((0, 0), |s| (s.end, s.book.lines));
-        let (mut last_plan, mut task) = last_plan(&journal.reader(), known)?;
-        if task.is_some() && snapshot.take().is_some() {
-            // Its numbers are those of another price list.
-            (last_plan, task) = self::last_plan(&journal.reader(), (0, 0))?;
-        }
-        let task = task.or_else(|| snapshot.as_ref().and_then(|s| s.book.task.clone()));
-        let check =
-            |_, _, line: &[u8]| check_open(&record::body(line)?, task.as_deref(), &start.open);
-        journal.reader().first(1).each(0, 1, check)?;
-        let (learner, book, from) = match snapshot {
-            Some(saved) => {
-                let mut learner = (start.learner)()?;
-                learner.load_state(saved.learner, last_plan.is_none())?;
-                (learner, saved.book, saved.end)
-            }
-            None => {
-                let mut learner = (start.learner)()?;
-                if let Some(log) = &start.log {
-                    learner.add_log(log);
-                }
-                (learner, Book::default(), 0)
+        let snapshot = match snapshot::read(&snapshot::path_of(path), &journal) {
+            Found::Fits(snapshot) => Some(*snapshot),
+            Found::Nothing => None,
+            Found::Ahead(lines) => {
+                notes.push(format!(
+                    "{}: the snapshot beside it was made from {lines} lines that are not all here: the journal was cut or \
+                     replaced, and what it lacks is lost unless a backup has it",
+                    path.display()
+                ));
+                None
             }
         };
-        let mut live = Self {
-            learner: Some(learner),
-            fresh: start.learner,
-            planner: None,
-            pending_outcomes: Vec::new(),
-            intake: start.intake,
-            settings: start.settings,
-            journal,
-            snapshot_at: book.lines,
-            book,
-            left_open: false,
-            view: view::Cache::default(),
-            now_ms: super::engine::now_ms(),
-        };
-        live.replay(from, last_plan)?;
+        let (log, open) = (start.log.clone(), start.open.clone());
+        let mut live = Self::replayed(journal, start, snapshot)?;
         live.left_open = live.book.open;
         live.limit_holds();
         if live.book.lines == 0 {
-            live.write("open", &start.open);
-            live.book.due = start.log.as_ref().is_some_and(|log| !log.data.is_empty());
+            live.write("open", &open);
+            live.book.due = log.as_ref().is_some_and(|log| !log.data.is_empty());
         }
         if live.book.due && !live.book.open {
             live.start_planning();
@@ -107,6 +82,64 @@ impl Live {
             reason,
         })?;
         Ok((live, notes))
+    }
+
+    /// The state that a journal describes, from its start or from a snapshot.
+    pub(super) fn replayed(
+        journal: Journal,
+        start: LiveStart,
+        snapshot: Option<Snapshot>,
+    ) -> Result<Self, LiveError> {
+        let known = snapshot.as_ref().map_or((0, 0), |s| (s.end, s.book.lines));
+        let (mut last_plan, mut task) = last_plan(&journal.reader(), known)?;
+        let mut snapshot = snapshot;
+        if task.is_some() && snapshot.take().is_some() {
+            // Its numbers are those of another price list.
+            (last_plan, task) = self::last_plan(&journal.reader(), (0, 0))?;
+        }
+        let task = task.or_else(|| snapshot.as_ref().and_then(|s| s.book.task.clone()));
+        let check =
+            |_, _, line: &[u8]| check_open(&record::body(line)?, task.as_deref(), &start.open);
+        journal.reader().first(1).each(0, 1, check)?;
+        let mut learner = (start.learner)()?;
+        let from_snapshot = snapshot.is_some();
+        let (book, from) = match snapshot {
+            Some(saved) => {
+                learner.load_state(saved.learner, last_plan.is_none())?;
+                (saved.book, saved.end)
+            }
+            None => {
+                if let Some(log) = &start.log {
+                    learner.add_log(log);
+                }
+                (Book::default(), 0)
+            }
+        };
+        let mut live = Self {
+            learner: Some(learner),
+            fresh: start.learner,
+            planner: None,
+            background: None,
+            planned: None,
+            ended: (0, 0.0, 0.0),
+            pending_outcomes: Vec::new(),
+            intake: start.intake,
+            settings: start.settings,
+            journal,
+            snapshot_at: book.lines,
+            book,
+            left_open: false,
+            from_snapshot,
+            view: view::Cache::default(),
+            now_ms: super::engine::now_ms(),
+        };
+        live.replay(from, last_plan)?;
+        Ok(live)
+    }
+
+    /// Whether the start read a snapshot in place of the journal's first lines.
+    pub fn is_from_snapshot(&self) -> bool {
+        self.from_snapshot
     }
 
     fn replay(&mut self, from: u64, last_plan: Option<u64>) -> Result<(), LiveError> {
@@ -168,7 +201,7 @@ impl Live {
                         Some(observed.map_err(wrong)?)
                     }
                 };
-                self.book.observe(&observe, settled, place);
+                self.book_observe(&observe, settled, place);
                 self.forget_late(&observe.id);
             }
             "record" => {
@@ -176,7 +209,7 @@ impl Live {
                 let features = self.intake.features(&record.context);
                 let (features, _) = features.map_err(|error| error.to_string())?;
                 let settled = self.apply_record(&record, &features).map_err(wrong)?;
-                self.book.record(&record, settled, place);
+                self.book_record(&record, settled, place);
             }
             "cancel" => {
                 let cancel: CancelRecord = record::body(line)?;
@@ -188,7 +221,8 @@ impl Live {
             }
             "adjust" => {
                 let adjust: AdjustRecord = record::body(line)?;
-                let applied = self.apply_adjust(&adjust.id, adjust.units, place);
+                let reason = adjust.reason.as_deref();
+                let applied = self.apply_adjust(&adjust.id, adjust.units, reason, place);
                 applied.map_err(wrong)?;
             }
             "forget" => {

@@ -1,13 +1,13 @@
 //! Requests to a live learner: one struct per event, read from JSON.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Refusal;
-use super::members::{accept, read, wrong};
-
-/// Most bytes of a name (an id, an episode).
-const NAME_BYTES: usize = 200;
+use super::fields::{
+    change, columns, flag, name, names, offer, offers, one, quantity, reason, step, time, units,
+};
+use super::members::{read, wrong};
 
 /// Events that a caller may send, as `op` or as the last part of an address.
 pub const EVENTS: &[&str] = &[
@@ -314,109 +314,4 @@ fn object(text: &[u8]) -> Result<Map<String, Value>, Refusal> {
         Ok(other) => Err(wrong("request", Some(&other), "a JSON object")),
         Err(error) => Err(Refusal::invalid(format!("request: no JSON ({error})"))),
     }
-}
-
-/// Most ids that one request may name.
-const NAMES: usize = 1000;
-
-fn named(value: Value) -> Option<String> {
-    match value {
-        Value::String(name)
-            if (1..=NAME_BYTES).contains(&name.len()) && !name.contains(char::is_control) =>
-        {
-            Some(name)
-        }
-        _ => None,
-    }
-}
-
-fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let accepted = format!("a text of 1 to {NAME_BYTES} bytes");
-    accept(deserializer, &accepted, named)
-}
-
-fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let accepted = format!("a list of 1 to {NAMES} ids");
-    accept(deserializer, &accepted, |value| match value {
-        Value::Array(list) if (1..=NAMES).contains(&list.len()) => {
-            list.into_iter().map(named).collect()
-        }
-        _ => None,
-    })
-}
-
-fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let accepted = format!("a text of 1 to {NAME_BYTES} bytes");
-    accept(deserializer, &accepted, |value| named(value).map(Some))
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    accept(deserializer, "a whole number from 1", |value| {
-        u32::try_from(value.as_u64()?).ok().filter(|n| *n >= 1)
-    })
-}
-
-fn change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    let accepted = "a whole number other than 0; negative ones are taken away";
-    accept(deserializer, accepted, |value| {
-        value.as_i64().filter(|units| *units != 0)
-    })
-}
-
-fn offer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let accepted = "a number above 0: a price, wage or bid";
-    accept(deserializer, accepted, positive)
-}
-
-fn offers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<f64>>, D::Error> {
-    let accepted = "a list of prices, wages or bids";
-    accept(deserializer, accepted, |value| match value {
-        Value::Array(list) if !list.is_empty() => {
-            let offers = list.into_iter().map(positive);
-            Some(Some(offers.collect::<Option<_>>()?))
-        }
-        _ => None,
-    })
-}
-
-fn positive(value: Value) -> Option<f64> {
-    value.as_f64().filter(|x| *x > 0.0 && x.is_finite())
-}
-
-fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    accept(deserializer, "true or false", |value| value.as_bool())
-}
-
-fn units<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    accept(deserializer, "a whole number from 0", |value| {
-        u32::try_from(value.as_u64()?).ok()
-    })
-}
-
-fn step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
-    accept(deserializer, "a whole number from 1", |value| {
-        let step = value.as_u64().filter(|step| *step >= 1)?;
-        Some(Some(step.min(1 << 40) as usize))
-    })
-}
-
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let accepted = "a time such as \"2026-11-16 09:30\"";
-    accept(deserializer, accepted, |value| match value {
-        Value::String(time) if time.len() <= NAME_BYTES => Some(Some(time)),
-        Value::Number(time) => Some(Some(time.to_string())),
-        _ => None,
-    })
-}
-
-fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
-    let accepted = "an object of columns, such as {\"age\":44}";
-    accept(deserializer, accepted, |value| match value {
-        Value::Object(columns) => Some(columns),
-        _ => None,
-    })
 }

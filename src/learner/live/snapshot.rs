@@ -45,16 +45,35 @@ pub fn path_of(journal: &Path) -> PathBuf {
     journal.with_extension("snapshot")
 }
 
+/// A snapshot file and its journal.
+pub enum Found {
+    /// None, or one of another version, or a damaged one: the journal tells all.
+    Nothing,
+    /// It is of this journal.
+    Fits(Box<Snapshot>),
+    /// It is whole, but the journal lacks lines that it was made from. The number of these lines.
+    Ahead(u64),
+}
+
 /// The snapshot of a journal.
-pub fn read(path: &Path, journal: &Journal) -> Option<Snapshot> {
+pub fn read(path: &Path, journal: &Journal) -> Found {
+    let Some(snapshot) = load(path) else {
+        return Found::Nothing;
+    };
+    let line = journal.line_before(snapshot.last.0, snapshot.end).ok();
+    match line.is_some_and(|line| checksum(&line) == Some(snapshot.last.1)) {
+        true => Found::Fits(Box::new(snapshot)),
+        false => Found::Ahead(snapshot.book.lines),
+    }
+}
+
+fn load(path: &Path) -> Option<Snapshot> {
     let bytes = fs::read(path).ok()?;
     let (crc, payload) = bytes.strip_prefix(MAGIC)?.split_at_checked(4)?;
     if crc32fast::hash(payload).to_le_bytes() != crc {
         return None;
     }
-    let snapshot: Snapshot = postcard::from_bytes(payload).ok()?;
-    let line = journal.line_before(snapshot.last.0, snapshot.end).ok()?;
-    (checksum(&line) == Some(snapshot.last.1)).then_some(snapshot)
+    postcard::from_bytes(payload).ok()
 }
 
 impl Live {

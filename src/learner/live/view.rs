@@ -1,44 +1,80 @@
 //! The numbers of the live page: the open episode against its plan, the results of every episode, the offers of the plan.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 
 use super::Live;
+use super::page::PlanPage;
+use super::threads::lock;
 use crate::learner::Learner;
-use crate::policy::Decider;
 use crate::statistics::evenly_spaced;
 
-/// Most contexts that stand for the sample, steps and budgets of the map, and episodes shown.
-const CONTEXTS: usize = 24;
-const STEPS: usize = 48;
-const BUDGETS: usize = 40;
+/// Most episodes, and most points of the open one, that are shown.
 const EPISODES: usize = 400;
+const POINTS: usize = 240;
 
-/// What is computed once per plan and once per episode.
+/// What is computed once per plan and episode, in the background.
 #[derive(Debug, Default)]
 pub struct Cache {
+    computed: Arc<Mutex<Computed>>,
+    /// The plan and the number of episodes that were asked for last.
+    asked: Option<(u64, usize)>,
+}
+
+#[derive(Debug, Default)]
+struct Computed {
     offers: Option<(u64, Value)>,
-    budget: Option<(usize, Value)>,
+    path: Option<(usize, Value)>,
 }
 
 impl Live {
-    /// The numbers of the page. While a plan is made, those of the previous plan are shown.
+    /// Has the plan's numbers computed unless that has been done or is under way.
+    fn compute_page(&mut self) {
+        let wanted = (self.book.plans, self.book.episodes.len());
+        let Some(learner) = self
+            .learner
+            .as_ref()
+            .filter(|_| self.view.asked != Some(wanted))
+        else {
+            return;
+        };
+        let known = self.view.asked.is_some_and(|(plan, _)| plan == wanted.0);
+        let page = PlanPage::of(learner);
+        let budget = self.book.open_episode().map(|open| open.budget);
+        let computed = Arc::clone(&self.view.computed);
+        self.view.asked = Some(wanted);
+        self.in_background(Box::new(move || {
+            if !known {
+                let offers = page.offers();
+                lock(&computed).offers = Some((wanted.0, offers));
+            }
+            if let Some(budget) = budget {
+                let path = json!(page.path(budget));
+                lock(&computed).path = Some((wanted.1, path));
+            }
+        }));
+    }
+
+    /// The numbers of the page. While a plan is made, or its numbers are computed, those of the previous plan are shown.
     pub(super) fn view(&mut self) -> Value {
-        let (plan, number) = (self.book.plans, self.book.episodes.len());
-        if let Some(learner) = &self.learner {
-            if self.view.offers.as_ref().is_none_or(|(of, _)| *of != plan) {
-                self.view.offers = Some((plan, offers(learner)));
-            }
-            let known = self.view.budget.as_ref().map(|(of, _)| *of);
-            if let (Some(open), true) = (self.book.open_episode(), known != Some(number)) {
-                self.view.budget = Some((number, json!(budget_path(learner, open.budget))));
-            }
-        }
+        self.compute_page();
+        let number = self.book.episodes.len();
+        let (offers, path) = {
+            let computed = lock(&self.view.computed);
+            let offers = computed.offers.as_ref().map(|(_, v)| v.clone());
+            let path = computed.path.as_ref().filter(|(of, _)| *of == number);
+            (offers, path.map(|(_, v)| v.clone()))
+        };
+        let left = &self.book.left;
+        let left_at = evenly_spaced(left.len(), POINTS);
+        let left: Vec<_> = left_at.iter().map(|i| left[*i]).collect();
         let shown = self.book.episodes.len().saturating_sub(EPISODES);
         let episodes = self.book.episodes[shown..].iter().map(|episode| {
             json!({
                 "name": episode.name,
                 "budget": episode.budget,
-                "hoped": episode.hoped,
+                "expected": episode.expected,
                 "ended": episode.ended > 0,
                 "reward": episode.reward,
                 "spent": episode.spent,
@@ -49,15 +85,16 @@ impl Live {
             })
         });
         let episodes: Vec<Value> = episodes.collect();
-        let path = self.view.budget.as_ref().filter(|(of, _)| *of == number);
         json!({
             "state": self.state(),
             "first": shown + 1,
             "episodes": episodes,
-            "offers": self.view.offers.as_ref().map(|(_, v)| v),
-            "path": path.map(|(_, v)| v),
+            "offers": offers,
+            "path": path,
             "steps": self.learner.as_ref().map(|l| l.task().horizon()),
-            "left": self.book.left,
+            "left": left,
+            "told": self.book.told,
+            "columns": self.intake.columns(),
         })
     }
 
@@ -95,79 +132,4 @@ impl Live {
             "program": env!("CARGO_PKG_VERSION"),
         })
     }
-}
-
-/// A few contexts spread over the sample.
-fn contexts(learner: &Learner) -> Vec<Vec<f64>> {
-    let sample = learner.policy().contexts();
-    let places = evenly_spaced(sample.len(), CONTEXTS);
-    places
-        .iter()
-        .map(|&entry| sample.context(entry).features.to_vec())
-        .collect()
-}
-
-/// The mean offer of the plan by step and budget; `null` where nothing is offered.
-fn offers(learner: &Learner) -> Value {
-    let (task, policy) = (learner.task(), learner.policy());
-    let contexts = contexts(learner);
-    let steps = evenly_spaced(task.horizon(), STEPS);
-    let budgets: Vec<u32> = evenly_spaced(task.budget_max() as usize, BUDGETS)
-        .iter()
-        .map(|b| *b as u32 + 1)
-        .collect();
-    let cell = |h: usize, b: u32| {
-        let mut decider = Decider::new(task.actions());
-        let values = contexts.iter().filter_map(|features| {
-            let context = task.context(h, features);
-            match decider.choose(task, policy.beliefs(), policy.u_hat(), &context, b) {
-                0 => None,
-                action => Some(task.application().action_value(action)),
-            }
-        });
-        let values: Vec<f64> = values.collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-    };
-    let rows = budgets
-        .iter()
-        .map(|b| steps.iter().map(|h| cell(*h, *b)).collect::<Vec<_>>());
-    let rows: Vec<Vec<Option<f64>>> = rows.collect();
-    let steps: Vec<usize> = steps.iter().map(|h| h + 1).collect();
-    json!({ "steps": steps, "budgets": budgets, "mean": rows })
-}
-
-/// Expected units left after each step under the plan and the learner's estimates; the first is the start.
-fn budget_path(learner: &Learner, budget: u32) -> Vec<f64> {
-    let (task, policy) = (learner.task(), learner.policy());
-    let contexts = contexts(learner);
-    let mut estimates = vec![0.0; task.actions()];
-    let mut mass = vec![0.0; budget as usize + 1];
-    mass[budget as usize] = 1.0;
-    let mut path = vec![f64::from(budget)];
-    for h in 0..task.horizon() {
-        let mut decider = Decider::new(task.actions());
-        let mut after = vec![0.0; mass.len()];
-        for (b, share) in mass.iter().enumerate().filter(|(_, m)| **m > 1e-9) {
-            let each = share / contexts.len().max(1) as f64;
-            if contexts.is_empty() {
-                after[b] += share;
-            }
-            for features in &contexts {
-                let context = task.context(h, features);
-                let known = (b as u32).min(policy.u_hat().budget_max());
-                match decider.choose(task, policy.beliefs(), policy.u_hat(), &context, known) {
-                    0 => after[b] += each,
-                    action => {
-                        policy.beliefs().estimate(&context, &mut estimates);
-                        let p = estimates[action - 1];
-                        after[b - task.cost(&context, action) as usize] += each * p;
-                        after[b] += each * (1.0 - p);
-                    }
-                }
-            }
-        }
-        mass = after;
-        path.push(mass.iter().zip(0u32..).map(|(m, b)| m * f64::from(b)).sum());
-    }
-    path
 }

@@ -90,22 +90,23 @@ pub(super) fn radii(square: &Many, cross: &Many, a: f64, corner: f64, scale: f64
     radius
 }
 
-/// (ucb, lcb) as [`crate::oracle::Bounds::around`] has them.
+/// (ucb, lcb) as [`crate::oracle::Bounds::around`] has them, lcb with the radius times `below`.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(super) fn clipped(center: &Many, radius: &Many) -> (Many, Many) {
+pub(super) fn clipped(center: &Many, radius: &Many, below: f64) -> (Many, Many) {
     let (mut upper, mut lower) = (*center, *center);
     for i in 0..BULK {
         upper[i] = (center[i] + radius[i]).clamp(0.0, 1.0);
-        lower[i] = (center[i] - radius[i]).clamp(0.0, 1.0);
+        lower[i] = (center[i] - below * radius[i]).clamp(0.0, 1.0);
     }
     (upper, lower)
 }
 
-/// center +- radius, clamped to the norm bound.
+/// center +- radius, below center times `below`, clamped to the norm bound.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub(super) fn clamped(
     center: &Many,
     radius: &Many,
+    below: f64,
     limit_squared: &Many,
     more: f64,
 ) -> (Many, Many) {
@@ -113,7 +114,7 @@ pub(super) fn clamped(
     for i in 0..BULK {
         let limit = (limit_squared[i] + more).sqrt();
         upper[i] = (center[i] + radius[i]).min(limit).max(-limit);
-        lower[i] = (center[i] - radius[i]).min(limit).max(-limit);
+        lower[i] = (center[i] - below * radius[i]).min(limit).max(-limit);
     }
     (upper, lower)
 }

@@ -7,12 +7,12 @@
 //!
 //! It is gradient descent on the dual of the budget constraint; v / (1 + mu) maximises v - (1 + mu) cost where a winner pays the
 //! second price. Here a winner pays its own bid, so the same Lagrangian needs the probability of winning, which is learnt: the
-//! bid maximises ucb (theta - bid - mu bid). Written as ucb (r - mu cost) it serves every application (for prices it is dual descent
-//! for online allocation: Balseiro, Lu and Mirrokni, *The best of many worlds*, 2023), so no application is refused.
+//! bid maximises ucb (theta - bid - mu bid). Written as ucb (r - mu cost) it serves every application (for prices it is dual
+//! descent for online allocation: Balseiro, Lu and Mirrokni, *The best of many worlds*, 2023), so no application is refused.
 //!
-//! Adapted: the budget comes anew in every episode, and mu rests from when it runs out until then. mu goes on from one episode to the next, as advertisers do; `reset_dual =
-//! true` starts each at 0. mu_max = r_max: a unit never earns more. eta defaults to r_max / (L sqrt(n)), the paper's order
-//! for n rounds: n = H T, or H with `reset_dual`; L is the largest cost.
+//! Adapted: the budget comes anew in every episode, and mu rests from when it runs out until then. mu goes on from one episode
+//! to the next, as advertisers do; `reset_dual = true` starts each at 0. mu_max = r_max: a unit never earns more. eta defaults
+//! to r_max / (L sqrt(n)), the paper's order for n rounds: n = H T, or H with `reset_dual`; L is the largest cost.
 
 use std::sync::Arc;
 

@@ -7,10 +7,10 @@
 //! epsilon_s  min(1, s^(-1/3) (K ln s)^(1/3))         (Theorem 1.6)
 //! ```
 //!
-//! Adapted: a round of exploration is an episode, or a step; a random offer is uniform over the feasible non-null actions. What is
-//! exploited is not an arm but a plan: Optimistic-DP with ucb = lcb = the oracle's estimate, over the contexts of all episodes so
-//! far, made anew after every episode (`epsilon-greedy`) or once (`explore-then-commit`). Both defaults can be replaced: `episodes`,
-//! `epsilon` (then constant).
+//! Adapted: a round of exploration is an episode, or a step; a random offer is uniform over the feasible non-null actions. What
+//! is exploited is not an arm but a plan: Optimistic-DP with ucb = lcb = the oracle's estimate, over the contexts of all
+//! episodes so far, made anew after every episode (`epsilon-greedy`) or once (`explore-then-commit`). Both defaults can be
+//! replaced: `episodes`, `epsilon` (then constant).
 
 use std::sync::Arc;
 

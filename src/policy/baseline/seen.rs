@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::dp::ContextSample;
 use crate::fluid::{Hull, Mix, Program, mix};
-use crate::oracle::{Layout, Oracle, Pairs, fill_bounds};
+use crate::oracle::{Beside, Layout, Oracle, Pairs, fill_bounds};
 use crate::task::{Context, EpisodeContexts, Task};
 
 /// Which bound multiplies a cost.
@@ -170,6 +170,7 @@ impl SeenContexts {
             layout: Layout::ByAction { apart: ucb.len() },
             actions: a..a + 1,
             entries,
+            beside: Beside::Lcb,
         };
         oracle
             .bulk()

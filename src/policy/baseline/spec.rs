@@ -108,7 +108,7 @@ impl BaselineSpec {
         };
         Ok(BaselineConfig {
             learner: match self.baseline.plans() {
-                true => Some(settings.check(field, task, oracle.facts(), 0)?),
+                true => Some(settings.check(field, oracle.facts(), 0)?),
                 false => None,
             },
             baseline: self.baseline.clone(),

@@ -34,7 +34,11 @@ impl SweepReport {
         let overview = Overview::read(&folder.join("overview.csv"))?;
         let mut names: Vec<&String> = overview.rows.iter().map(|row| &row.point).collect();
         names.dedup();
-        let read = |name: &&String| Ok((name.to_string(), Results::read(&folder.join(name))?));
+        let read = |name: &&String| {
+            let results = Results::read(&folder.join(name))?;
+            results.check_sums()?;
+            Ok((name.to_string(), results))
+        };
         let points = names.iter().map(read);
         let points: Vec<(String, Results)> = points.collect::<Result<_, InputError>>()?;
         let name = points.first().map_or("", |(_, run)| &run.study.name);

@@ -5,9 +5,13 @@ byId("subtitle").textContent = "Waiting for numbers.";
 
 const PAUSE = 2000;
 // With a token the page is opened as /#token=...; the browser sends it only in the header.
+// With several shops this is the page /v1/SHOP/.
+const base = location.pathname === "/" ? "v1/" : "";
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 const today = section("today", "Today", null, el("dl", { class: "tiles", id: "tiles" }), el("div", { id: "budget" }));
 const days = section("days", "Days", null, el("div", { class: "pair" }, el("div", { id: "reward" }), el("div", { id: "width" })));
+const events = section("events", "What happened today", null, el("div", { id: "told" }));
+const ask = section("ask", "What would you offer now?", null, el("div", { id: "quote" }));
 const plan = section("plan", "What the plan offers", "Mean offer over some of the customers seen so far, by step and units left.", el("div", { id: "offers" }));
 const list = section("list", "Last days", null, el("div", { id: "table" }));
 
@@ -37,29 +41,60 @@ function drawToday({ state, path, left, steps, episodes }) {
   const open = state.open;
   const tiles = open === null ? [["Episode", "none open"], ["Episodes", state.episodes], ["Outcomes learnt from", state.observations ?? "–"]]
     : [["Episode", open.episode], ["Units left", open.budget ?? "–"], ["of them held", open.held ?? "–"], ["Reward", number(open.reward)],
-      ["hoped for", number(episodes.at(-1).hoped)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted]];
+      ["expected", number(episodes.at(-1).expected ?? NaN)], ["Offers", open.offers], ["Outcomes", open.outcomes], ["Accepted", open.accepted], ["Brought later", open.adjusted], ["Given back", open.cancelled], ["Sold without a unit", open.oversold]];
   byId("tiles").replaceChildren(...tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
   if (path === null) {
-    byId("budget").replaceChildren(el("p", { class: "note" }, "The budget is shown once an episode has begun."));
+    const why = open === null ? "The budget is shown once an episode has begun." : "The plan is being computed for this page.";
+    byId("budget").replaceChildren(el("p", { class: "note" }, why));
     return;
   }
-  const planned = path.map((units, h) => [h, units]);
-  const real = [[0, path[0]], ...left.map(([step, units]) => [step - 1, units])];
+  const real = [[0, path[0][1]], ...left.map(([step, units]) => [step - 1, units])];
   if (open !== null && left.length && open.budget !== null) real.push([left.at(-1)[0], open.budget]);
-  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.length - 1, whole: true },
-    { name: "units left", low: 0, high: most(path, 1), whole: true },
-    [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: planned }]);
+  lines("budget", "Units left by step", { name: "step", low: 0, high: steps ?? path.at(-1)[0], whole: true },
+    { name: "units left", low: 0, high: most([...path, ...real].map(([, units]) => units), 1), whole: true },
+    [{ name: "left", points: real }, { name: "as planned, with an arrival at every step", points: path }]);
+}
+
+function drawEvents({ told }) {
+  const at = (ms) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  byId("told").replaceChildren(told.length === 0 ? el("p", { class: "note" }, "Offers and their outcomes only.")
+    : table("Events", ["Time", "Event"], told.toReversed().map(([ms, words]) => ({ cells: [at(ms), words] }))));
+}
+
+/** A form for a customer; what the learner would offer is asked for and nothing is written. */
+function drawQuote({ columns, steps }) {
+  const field = (name, input) => el("label", {}, `${name} `, input);
+  const step = el("input", { type: "number", min: 1, max: steps ?? 1, value: 1, "aria-label": "step" });
+  const inputs = columns.map(({ name, levels, low, high }) => [name, levels
+    ? el("select", { "aria-label": name }, ...levels.map((level) => el("option", { value: level }, level || "not known")))
+    : el("input", { type: "number", step: "any", placeholder: `${number(low)} to ${number(high)}`, "aria-label": name }), !levels]);
+  const said = el("output", {});
+  const button = el("button", { type: "button" }, "Show the offer");
+  button.addEventListener("click", async () => {
+    const known = inputs.filter(([, input]) => input.value !== "");
+    const context = Object.fromEntries(known.map(([name, input, isNumber]) => [name, isNumber ? Number(input.value) : input.value]));
+    const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+    try {
+      const answer = await fetch(`${base}quote`, { method: "POST", headers, body: JSON.stringify({ step: Number(step.value), context }) });
+      const quote = await answer.json();
+      said.textContent = !quote.ok ? quote.error.message : quote.offer === null ? "No offer."
+        : `${number(quote.offer)}; accepted with ${number(100 * quote.lower)} to ${number(100 * quote.upper)}%. ${quote.notes.join("; ")}`;
+    } catch (error) {
+      said.textContent = `No answer: ${error.message}`;
+    }
+  });
+  byId("quote").replaceChildren(field("step", step), ...inputs.map(([name, input]) => field(name, input)), button, said);
 }
 
 function drawDays({ episodes, first }) {
   const x = { name: "episode", low: first, high: Math.max(first + 1, first + episodes.length - 1), whole: true };
   const ended = episodes.map((e, i) => [first + i, e]).filter(([, e]) => e.ended);
-  const hoped = episodes.map((e, i) => [first + i, e.hoped]);
+  const expected = episodes.map((e, i) => [first + i, e.expected]);
   const mean = [];
   ended.reduce((sum, [at, e], i) => { mean.push([at, (sum + e.reward) / (i + 1)]); return sum + e.reward; }, 0);
-  lines("reward", "Reward by episode", x, { name: "reward", low: 0, high: most(episodes.flatMap((e) => [e.reward, e.hoped]), 1) },
+  lines("reward", "Reward by episode", x, { name: "reward", low: 0, high: most(episodes.flatMap((e) => [e.reward, e.expected]), 1) },
     [{ name: "earned", points: ended.map(([at, e]) => [at, e.reward]) }, { name: "mean so far", points: mean },
-      { name: "hoped for by the plan", points: hoped }]);
+      { name: "expected under the plan", points: expected }]);
   lines("width", "Width of the bounds by episode", x, { name: "mean width of bounds", low: 0, high: 1 },
     [{ name: "of the offers made", points: episodes.map((e, i) => [first + i, e.width]) }]);
   byId("table").replaceChildren(table("Last episodes", ["Episode", "Budget", "Spent", "Offers", "Outcomes", "Accepted", "Reward"],
@@ -103,7 +138,7 @@ let drawn = "";
 async function refresh() {
   const said = byId("subtitle");
   try {
-    const answer = await fetch("v1/view", token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+    const answer = await fetch(`${base}view`, token ? { headers: { Authorization: `Bearer ${token}` } } : {});
     if (!answer.ok) throw new Error(answer.status === 401 ? "a token is needed: open this page as /#token=TOKEN" : `status ${answer.status}`);
     const text = await answer.text();
     const view = JSON.parse(text);
@@ -111,6 +146,9 @@ async function refresh() {
     if (text !== drawn) {
       drawn = text;
       drawToday(view);
+      drawEvents(view);
+      // Once, so that what is being typed stays.
+      if (!byId("quote").hasChildNodes() && view.steps !== null) drawQuote(view);
       drawDays(view);
       drawOffers(view);
     }

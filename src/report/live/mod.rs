@@ -23,3 +23,19 @@ pub fn live_page(name: &str) -> String {
     };
     page.text()
 }
+
+const LIST: &str = include_str!("shops.js");
+
+/// The list of several shops, with links to their pages.
+pub fn shops_page() -> String {
+    let page = Page {
+        title: "Shops",
+        main: "<noscript><p class=\"note\">This page needs JavaScript; its numbers are at /v1/shops.</p></noscript>\n",
+        footer: "Served by <code>cbwk-gpu serve</code>; the list is updated every five seconds.",
+        connects: true,
+        styles: &[STYLE, OWN_STYLE, LIVE_STYLE],
+        data: &styles_json(),
+        scripts: &[ELEMENTS, THEME, LIST],
+    };
+    page.text()
+}

@@ -143,5 +143,7 @@ pub fn episode_rows<'r>(
         cumulative_regret,
         spent: episode.spent,
         expected_regret: episode.expected.map(|expected| opt[t] - expected),
+        played_widths: episode.played.map(|played| played.widths),
+        played_tolerance: episode.played.map(|played| played.tolerance),
     })
 }

@@ -34,6 +34,8 @@ const SCHEMA: &str = "message episodes {
     REQUIRED DOUBLE cumulative_regret;
     REQUIRED INT64 spent;
     OPTIONAL DOUBLE expected_regret;
+    OPTIONAL DOUBLE played_widths;
+    OPTIONAL DOUBLE played_tolerance;
 }";
 
 fn schema() -> TypePtr {
@@ -124,10 +126,13 @@ fn write_columns(
                 writer.write_batch(&rows.iter().map(number).collect::<Vec<_>>(), None, None)?;
             }
             ColumnWriter::DoubleColumnWriter(writer) => {
-                let there = rows
-                    .iter()
-                    .map(|row| i16::from(row.expected_regret.is_some()));
-                let values: Vec<f64> = rows.iter().filter_map(|row| row.expected_regret).collect();
+                let number = |row: &EpisodeRow| match place {
+                    9 => row.expected_regret,
+                    10 => row.played_widths,
+                    _ => row.played_tolerance,
+                };
+                let there = rows.iter().map(|row| i16::from(number(row).is_some()));
+                let values: Vec<f64> = rows.iter().filter_map(number).collect();
                 writer.write_batch(&values, Some(&there.collect::<Vec<_>>()), None)?;
             }
             _ => unreachable!("the schema has texts, whole numbers and numbers"),
@@ -174,6 +179,8 @@ pub fn open(file: &Path) -> Result<EpisodeLines, InputError> {
                 cumulative_regret: row.get_double(7)?,
                 spent: small(8)?,
                 expected_regret: row.get_double(9).ok(),
+                played_widths: row.get_double(10).ok(),
+                played_tolerance: row.get_double(11).ok(),
             })
         })
         .map_err(&wrong)
