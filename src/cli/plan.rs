@@ -7,13 +7,15 @@ use super::progress::Spinner;
 use super::task_args::PlanArgs;
 use cbwk_gpu::dp::cpu::Cpu;
 use cbwk_gpu::error::{InputError, printable};
-use cbwk_gpu::history::plan::{OfferPlan, PlanError, PlanKind, PlanView, plan_csv, segments};
+use cbwk_gpu::history::plan::{
+    OfferPlan, PlanError, PlanKind, PlanView, plan_csv, segments as pick,
+};
 use cbwk_gpu::report::own_data::plan_page;
 use cbwk_gpu::results::write_whole;
 use cbwk_gpu::shop::TaskFolder;
 use cbwk_gpu::statistics::evenly_spaced;
 
-/// Default number of segments.
+/// Default number of segments, and the most of a page.
 const SEGMENTS: usize = 60;
 
 /// Default limit of the rows of a plan.
@@ -46,10 +48,16 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<()> {
     let (horizon, budget) = (plan.task.horizon(), plan.task.budget_max());
     let room = (ROWS / (horizon * budget.max(1) as usize)).clamp(1, SEGMENTS);
     let limit = args.segments.map_or(room, |n| n as usize);
-    let segments = segments(&folder.file, &fitted, limit);
+    let segments = pick(&folder.file, &fitted, limit);
     let place = args.out.clone().unwrap_or_else(|| folder.place("plan.csv"));
     write_whole(&place, &plan_csv(&folder.file, &fitted, &plan, &segments))?;
-    let view = PlanView::new(&folder.file, &fitted, &plan, kind, &segments);
+    let view = match limit > SEGMENTS {
+        true => {
+            let fewer = pick(&folder.file, &fitted, SEGMENTS);
+            PlanView::new(&folder.file, &fitted, &plan, kind, &fewer)
+        }
+        false => PlanView::new(&folder.file, &fitted, &plan, kind, &segments),
+    };
     let page = place.with_extension("html");
     write_whole(&page, plan_page(&folder.name(), &view).as_bytes())?;
 

@@ -11,11 +11,12 @@ function chosen() {
 
 /** The offer of a cell: the number of its action (0 is none) and its details. */
 function offerAt(segment, step, budget) {
-  const action = segment.offers[step * plan.budget + budget - 1];
-  const values = plan.values[segment.group];
-  const next = values[step + 1];
-  const cost = action ? segment.costs[action - 1] : Math.min(budget, Math.min(...segment.costs));
-  return { action, cost: next[budget] - next[budget - cost], value: values[step][budget],
+  const [i, j] = [plan.steps.indexOf(step + 1), plan.budgets.indexOf(budget)];
+  const action = segment.offers[i * plan.budgets.length + j];
+  const units = action ? segment.costs[action - 1] : Math.min(...segment.costs);
+  const next = plan.next[segment.group]?.[i];
+  const cost = next ? next[budget] - next[Math.max(0, budget - units)] : plan.gaps[segment.group][i][plan.costs.indexOf(units)][j];
+  return { action, cost, value: plan.values[segment.group][i][j],
     price: action ? plan.actions[action - 1] : null, acceptance: action ? segment.acceptance[action - 1] : null,
     doubtful: action > 0 && !segment.supported[action - 1] };
 }
@@ -26,8 +27,8 @@ function asking() {
     el("label", { for: id }, label),
     el("select", { id, change: (e) => { choose(Number(e.target.value)); show(); } },
       ...options.map(([value, text]) => el("option", { value, selected: value === current }, text))));
-  const steps = plan.values[0].slice(1).map((_, h) => [h, plan.starts.length ? `${h + 1} (${plan.starts[h]})` : String(h + 1)]);
-  const budgets = plan.values[0][0].slice(1).map((_, b) => [b + 1, String(b + 1)]);
+  const steps = plan.steps.map((h) => [h - 1, plan.starts.length ? `${h} (${plan.starts[h - 1]})` : String(h)]);
+  const budgets = plan.budgets.map((b) => [b, String(b)]);
   const fields = [
     select("step", "step", steps, now.step, (h) => { now.step = h; }),
     select("budget", "units left", budgets, now.budget, (b) => { now.budget = b; }),
@@ -67,7 +68,7 @@ function map() {
     "aria-label": "Offers by step and units left. Arrow keys move, the values are above.",
     pointerdown: (e) => point(e), keydown: (e) => key(e) });
   host.append(stage);
-  const horizon = plan.values[0].length - 1;
+  const [horizon, budgets] = [plan.steps.length, plan.budgets.length];
   let view = null;
 
   function draw() {
@@ -75,7 +76,7 @@ function map() {
     const height = Math.round(Math.max(220, Math.min(400, width * 0.52)));
     const frame = { left: 34 + 8 * String(plan.budget).length, right: width - 6, top: 6, bottom: height - 42 };
     const w = (frame.right - frame.left) / horizon;
-    const h = (frame.bottom - frame.top) / plan.budget;
+    const h = (frame.bottom - frame.top) / budgets;
     const segment = chosen();
     const used = plan.actions.map((_, a) => segment.offers.includes(a + 1));
     const colour = (action) => action === 0 ? "var(--none)"
@@ -83,11 +84,11 @@ function map() {
     const corner = (i, j) => [frame.left + i * w, frame.bottom - (j + 1) * h];
     const cells = shape("g", { "shape-rendering": "crispEdges" });
     // Equal neighbours in a row are one rectangle, so that large plans stay small.
-    for (let j = 0; j < plan.budget; j++) {
+    for (let j = 0; j < budgets; j++) {
       for (let i = 0; i < horizon;) {
-        const action = segment.offers[i * plan.budget + j];
+        const action = segment.offers[i * budgets + j];
         let end = i + 1;
-        while (end < horizon && segment.offers[end * plan.budget + j] === action) end++;
+        while (end < horizon && segment.offers[end * budgets + j] === action) end++;
         const [x, y] = corner(i, j);
         const rect = shape("rect", { x: x.toFixed(2), y: y.toFixed(2), width: ((end - i) * w + 0.4).toFixed(2), height: (h + 0.4).toFixed(2) });
         rect.style.fill = colour(action);
@@ -96,13 +97,12 @@ function map() {
       }
     }
     const mark = shape("rect", { class: "mark", width: Math.max(w, 3), height: Math.max(h, 3) });
-    const upTo = (count) => Array.from({ length: count }, (_, k) => k + 1);
     stage.replaceChildren(shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${plan.action} by step and units left` },
       cells,
-      shape("rect", { class: "edge", x: frame.left, y: frame.top, width: w * horizon, height: h * plan.budget }),
-      ...roundPlaces(upTo(horizon), width < 420 ? 6 : 12).map(([i, step]) => shape("text",
+      shape("rect", { class: "edge", x: frame.left, y: frame.top, width: w * horizon, height: h * budgets }),
+      ...roundPlaces(plan.steps, width < 420 ? 6 : 12).map(([i, step]) => shape("text",
         { x: corner(i, 0)[0] + w / 2, y: frame.bottom + 17, "text-anchor": "middle" }, String(step))),
-      ...roundPlaces(upTo(plan.budget), 8).map(([j, units]) => shape("text",
+      ...roundPlaces(plan.budgets, 8).map(([j, units]) => shape("text",
         { x: frame.left - 6, y: corner(0, j)[1] + h / 2 + 4, "text-anchor": "end" }, String(units))),
       shape("text", { class: "name", x: (frame.left + frame.right) / 2, y: height - 6, "text-anchor": "middle" }, "step"),
       shape("text", { class: "name", "text-anchor": "middle",
@@ -116,16 +116,18 @@ function map() {
   }
 
   function place() {
-    const [x, y] = view.corner(now.step, now.budget - 1);
+    const [x, y] = view.corner(...places());
     view.mark.setAttribute("x", x);
     view.mark.setAttribute("y", y);
     const offer = offerAt(chosen(), now.step, now.budget);
     words.textContent = `Step ${now.step + 1}, ${now.budget} left: ${offer.price === null ? "no offer" : `${plan.action} ${offer.price}`}.`;
   }
 
-  function go(step, budget) {
-    now.step = Math.max(0, Math.min(horizon - 1, step));
-    now.budget = Math.max(1, Math.min(plan.budget, budget));
+  const places = () => [plan.steps.indexOf(now.step + 1), plan.budgets.indexOf(now.budget)];
+
+  function go(i, j) {
+    now.step = plan.steps[Math.max(0, Math.min(horizon - 1, i))] - 1;
+    now.budget = plan.budgets[Math.max(0, Math.min(budgets - 1, j))];
     byId("step").value = now.step;
     byId("budget").value = now.budget;
     show();
@@ -136,7 +138,7 @@ function map() {
     const { frame, width, height, w, h } = view;
     const i = Math.floor(((event.clientX - box.left) * width / box.width - frame.left) / w);
     const j = Math.floor((frame.bottom - (event.clientY - box.top) * height / box.height) / h);
-    if (i >= 0 && j >= 0 && i < horizon && j < plan.budget) go(i, j + 1);
+    if (i >= 0 && j >= 0 && i < horizon && j < budgets) go(i, j);
   }
 
   function key(event) {
@@ -144,7 +146,8 @@ function map() {
     const move = moves[event.key];
     if (!move) return;
     event.preventDefault();
-    go(now.step + move[0], now.budget + move[1]);
+    const [i, j] = places();
+    go(i + move[0], j + move[1]);
   }
 
   drawnAtEveryWidth(stage, draw);
@@ -159,9 +162,12 @@ function show() {
 
 theme();
 byId("subtitle").textContent = `${plan.optimistic ? "What the learner would try next, by upper confidence bounds. " : ""}`
-  + `An episode of ${plan.values[0].length - 1} steps that starts with ${plan.budget} units is ${plan.optimistic ? "optimistically " : ""}expected to earn ${plan.values.map((values, g) => money(values[0][plan.budget]) + (plan.groups[g] && ` on days with ${plan.groups[g]}`)).join(", ")}.`;
+  + `An episode of ${plan.horizon} steps that starts with ${plan.budget} units is ${plan.optimistic ? "optimistically " : ""}expected to earn ${plan.values.map((values, g) => money(values[0].at(-1)) + (plan.groups[g] && ` on days with ${plan.groups[g]}`)).join(", ")}.`;
 if (plan.warnings.length) {
   byId("main").append(el("ul", { class: "warnings", "aria-label": "Warnings" }, ...plan.warnings.map((w) => el("li", {}, w))));
+}
+if (plan.steps.length < plan.horizon || plan.budgets.length < plan.budget) {
+  byId("main").append(el("p", { class: "note" }, `The plan is large: this page shows ${plan.steps.length} of ${plan.horizon} steps and ${plan.budgets.length} of ${plan.budget} numbers of units. The CSV file beside it has all of them; \`cbwk-gpu offer\` looks up any customer.`));
 }
 asking();
 offers = map();
