@@ -142,7 +142,7 @@ fn the_files_hold_what_they_promise() {
 
     let summary = read(&out, "summary.csv");
     assert!(summary.starts_with("policy,episode,mean,standard_error,lower,upper\n"));
-    assert_eq!(summary.lines().count(), 1 + 6 * 20);
+    assert_eq!(summary.lines().count(), 1 + 8 * 20);
     let last_mean: f64 = column(&summary, "mean")[19].parse().unwrap();
     let finals = [19, 39, 59].map(|i| cumulative[i]);
     approx::assert_relative_eq!(last_mean, finals.iter().sum::<f64>() / 3.0, epsilon = 1e-12);

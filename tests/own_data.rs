@@ -126,7 +126,8 @@ fn plans_are_consistent_with_their_values() {
             .filter(|&i| step[i] == 24.0)
             .all(|i| cost[i] == 0.0)
     );
-    // The learner's bounds are wider, and its value is higher.
+    // The learner's bounds are wider. It keeps no bonus where all prices are known alike, so that its value is the same
+    // within a thousandth.
     cbwk_ok(
         folder,
         &[
@@ -146,12 +147,8 @@ fn plans_are_consistent_with_their_values() {
         .iter()
         .map(|x| x.parse().unwrap())
         .collect();
-    assert!(
-        hoped
-            .iter()
-            .zip(&value)
-            .all(|(hoped, value)| hoped >= value)
-    );
+    let mut pairs = hoped.iter().zip(&value);
+    assert!(pairs.all(|(hoped, value)| (hoped - value).abs() <= 1e-3 * value));
     assert!(column(&optimistic, "lower")[0].parse::<f64>().unwrap() < lower[0]);
 }
 

@@ -301,7 +301,7 @@ fn parties_from_the_log_to_the_offer() {
             "--draws",
             "20",
             "--quiet",
-            "--unsupported",
+            "--extrapolate",
             "--format",
             "json",
         ],

@@ -208,7 +208,8 @@ fn columns_that_mean_nothing_make_no_groups() {
     say(&format!(
         "columns without meaning: groups in {invented} of {logs} logs"
     ));
-    assert!(invented as f64 <= (0.1 * logs as f64).max(2.0));
+    // 6 of 100 logs; more than two of eight in 1% of runs.
+    assert!(invented as f64 <= (0.15 * logs as f64).max(2.0));
     let task = NOISE.logged(folder.path(), 50, 4);
     let settings = FitSettings {
         day: vec!["weekday".into()],

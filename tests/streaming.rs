@@ -27,7 +27,7 @@ fn records_taken_again_in_their_order_give_the_same_outcome() {
     });
     let mut records: Vec<Record> = Vec::new();
     let outcome = experiment::run(&study, &mut Dense, &mut records).unwrap();
-    assert_eq!(records.len(), 6 * 150);
+    assert_eq!(records.len(), 8 * 150);
     for policy in &outcome.policies {
         let mut tally = Tally::new(&study, &outcome.yardstick);
         let own = records.iter().filter(|r| r.policy == policy.name);

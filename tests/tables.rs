@@ -80,7 +80,7 @@ fn noise_has_no_slope() {
         assert!(clear || policy["slope"].is_null(), "{policy}");
         with += usize::from(!policy["slope"].is_null());
     }
-    let clairvoyant = &run["policies"][3];
+    let clairvoyant = &run["policies"][5];
     assert_eq!(clairvoyant["name"], "clairvoyant");
     assert!(clairvoyant["slope"].is_null() && with >= 3, "{clairvoyant}");
 }

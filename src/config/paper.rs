@@ -27,7 +27,7 @@ pub const COMPARED: [&str; 4] = [
 const IMPROVED: &str = "tight-opt-dp";
 
 /// All other kinds of policies that learn, and the reference: with [`COMPARED`] and the tight learner the long comparison.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "thompson-opt-dp",
     "ts-fixed",
     "ts-update",
@@ -38,6 +38,7 @@ const OTHERS: [&str; 11] = [
     "pid-pacing",
     "explore-then-commit",
     "epsilon-greedy",
+    "plug-in",
     "clairvoyant",
 ];
 
@@ -81,7 +82,7 @@ impl PaperPanel {
     }
 
     /// The same with every policy of the program that learns: the published baselines with tight bounds, where these have any,
-    /// and the paper's two also in their stronger variants (one dual for all episodes, tight bounds).
+    /// and Logistic-UCB1 with tight bounds beside the paper's.
     pub fn long_document(self, actions: u32, option: &str) -> Result<Document, InputError> {
         let mut document = self.document(actions, option)?;
         let policies = COMPARED.iter().chain([&IMPROVED]).chain(&OTHERS);
@@ -92,23 +93,11 @@ impl PaperPanel {
             Self::Auction => ("armed", "beta-binomial"),
             Self::Pricing => ("logistic", "mixture"),
         };
-        let mut oracle = toml::Table::new();
-        oracle.insert("kind".into(), kind.into());
-        let mut tight = oracle.clone();
-        tight.insert("bounds".into(), bounds.into());
-        let mut add = |kind: &str, name: &str, key: &str, value: toml::Value, oracle| {
-            let mut table = toml::Table::new();
-            table.insert("kind".into(), kind.into());
-            table.insert("name".into(), name.into());
-            table.insert("oracle".into(), toml::Value::Table(oracle));
-            table.insert(key.into(), value);
-            wanted.push(Wanted::Stated(table));
-        };
-        let (square, ucb1) = (COMPARED[1], COMPARED[2]);
-        let name = format!("{square}, one dual");
-        add(square, &name, "reset_dual", false.into(), oracle);
-        let name = format!("{ucb1}, tight");
-        add(ucb1, &name, "budget_correction", 0.0.into(), tight);
+        let ucb1 = COMPARED[3];
+        let tight = format!(
+            "kind = \"{ucb1}\"\nname = \"{ucb1}, tight\"\noracle = {{ kind = \"{kind}\", bounds = \"{bounds}\" }}"
+        );
+        wanted.push(Wanted::Stated(tight.parse().expect("a table")));
         document.set_policies(&wanted, option);
         Ok(document)
     }

@@ -169,7 +169,9 @@ fn collect_point(
     for (shard, path, log) in &logs {
         let place = name(path);
         let text = sha256_of_file(&path.join("study.toml")).unwrap_or_default();
-        let problem = if log.origin.study != origin.study {
+        let problem = if let Some(difference) = log.origin.difference(&origin) {
+            format!("{place}: {difference}, as in the other shards")
+        } else if log.origin.study != origin.study {
             let other = read_study(path).ok();
             match other.and_then(|other| other.difference(&file)) {
                 Some(difference) => format!("{place}: {difference}, as in the other shards"),
@@ -179,8 +181,6 @@ fn collect_point(
             format!(
                 "{place}/study.toml: found another text than its records were made from; accepted: that one"
             )
-        } else if let Some(difference) = log.origin.difference(&origin) {
-            format!("{place}: {difference}, as in the other shards")
         } else if log.origin.shard != Some(*shard) {
             let found = shard_name(log.origin.shard);
             format!("{place}: found {found} a second time; accepted: {shard}")

@@ -56,8 +56,8 @@ mod tests {
             let two = 1.0 - t / (2.0 + t * t).sqrt();
             approx::assert_relative_eq!(two_sided_p(-t, 2.0), two, max_relative = 1e-9);
         }
-        // The 97.5% quantile of 49 degrees of freedom.
-        let p = two_sided_p(2.009575234489209, 49.0);
+        // The 97.5% quantile of 49 degrees of freedom: `scipy.stats.t.ppf(0.975, 49)`.
+        let p = two_sided_p(2.0095752371292392, 49.0);
         approx::assert_relative_eq!(p, 0.05, max_relative = 1e-9);
     }
 }

@@ -17,8 +17,9 @@ const LEAST_DAYS: usize = 10;
 /// The most groups.
 const MOST_GROUPS: usize = 8;
 
-/// A split must have a larger F statistic.
-const LEAST_F: f64 = 12.0;
+/// A split must have a larger F statistic. It is far above that of independent targets, because the fitted acceptance follows
+/// columns without meaning by chance: 12 finds groups by such columns in 26 of 100 logs, 28 in 6.
+const LEAST_F: f64 = 28.0;
 
 /// A split must explain a larger share of the variance of all days.
 const LEAST_SHARE: f64 = 0.01;
