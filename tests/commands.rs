@@ -132,7 +132,7 @@ fn the_files_hold_what_they_promise() {
         match (policy.as_str(), expected) {
             // These change within an episode: they have no plan to evaluate.
             ("square-cbwk" | "square-cbwk-tuned" | "logistic-ucb1", expected) => {
-                assert_eq!(expected, None)
+                assert_eq!(expected, None);
             }
             ("clairvoyant", Some(expected)) => assert!(expected.abs() < 1e-4),
             ("random", Some(x)) => assert!((x - 5.938).abs() < 0.01, "{x}"),

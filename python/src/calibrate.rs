@@ -11,6 +11,9 @@ use crate::own::Mistake;
 use crate::pool::{AfterStop, Stop, interruptible, pool};
 use crate::study::StudySource;
 
+/// A number of a row.
+type Number = fn(&CoverageRow) -> f64;
+
 /// Sizes of data sets that are reported.
 const SIZES: usize = 8;
 
@@ -60,7 +63,7 @@ pub fn calibrate<'py>(
     columns.set_item("oracle", names)?;
     let counts: Vec<usize> = rows.iter().map(|row| row.observations).collect();
     columns.set_item("observations", counts)?;
-    let numbers: [(&str, fn(&CoverageRow) -> f64); 6] = [
+    let numbers: [(&str, Number); 6] = [
         ("pairs_covered", |row| row.pairs_covered),
         ("all_covered", |row| row.all_covered),
         ("always_covered", |row| row.always_covered),

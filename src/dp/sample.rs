@@ -227,6 +227,7 @@ impl ContextSample {
     }
 
     /// Whether the sample consists of appended rows, not of a law's probabilities.
+    #[cfg(feature = "gpu")]
     pub(crate) fn is_made_of_rows(&self) -> bool {
         self.weighted == 0 && self.row_ends.len() as f64 == self.total
     }
@@ -381,6 +382,7 @@ impl ContextSample {
     }
 
     /// The largest magnitude of each feature so far.
+    #[cfg(feature = "gpu")]
     pub(crate) fn largest_features(&self) -> &[f64] {
         &self.largest_features
     }

@@ -175,7 +175,7 @@ mod tests {
                         reward: demand + luck + if ours { truth } else { 0.0 },
                         expected: [Some(1.05 * demand), Some(demand)],
                     });
-                    if days.len() % 5 == 0
+                    if days.len().is_multiple_of(5)
                         && let Some([low, high]) = PilotSummary::of(&days).interval
                     {
                         ever |= !(low..=high).contains(&truth);

@@ -68,7 +68,6 @@ impl Parameters for ArmedParameters {
             facts: BoundFacts {
                 by_step: self.arms == Arms::ByStep,
                 anytime: self.beta_binomial,
-                ..BoundFacts::NONE
             },
             posterior: true,
             tight: (!self.beta_binomial).then(tight),

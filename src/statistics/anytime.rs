@@ -6,7 +6,7 @@ pub const FIRST: usize = 20;
 /// The probability of ever missing.
 const ALPHA: f64 = 0.05;
 
-/// The mean of values so far and the half width of its interval, from [`FIRST`] values on:
+/// The mean of values so far and the half width of its interval, from 20 values on:
 ///
 /// ```text
 /// s_t sqrt( 2 (t g^2 + 1) / (t^2 g^2) ln( sqrt(t g^2 + 1) / 0.05 ) ),   g^2 = (-2 ln 0.05 + ln(1 - 2 ln 0.05)) / 60

@@ -285,7 +285,7 @@ impl Resampled<'_> {
             }
             // The odd day goes to one half, then to the other.
             let middle = (group.len() + larger) / 2;
-            larger = (group.len() % 2) ^ larger;
+            larger ^= group.len() % 2;
             halves[0].days.extend_from_slice(&group[..middle]);
             halves[1].days.extend_from_slice(&group[middle..]);
         }
