@@ -3,6 +3,7 @@
 
 mod application;
 mod context;
+mod feature_range;
 mod kernel;
 mod limits;
 mod multiplier;
@@ -17,6 +18,7 @@ mod task;
 
 pub use application::{Application, ApplicationSpec};
 pub use context::{Context, EpisodeContexts};
+pub use feature_range::FeatureRange;
 pub use kernel::{Kernel, KernelSpec};
 pub(crate) use limits::finite_numbers;
 pub use limits::{COST_LIMIT, HORIZON_LIMIT, NUMBER_LIMIT, TABLE_LIMIT};
@@ -24,5 +26,5 @@ pub use multiplier::Multiplier;
 pub use own_code::{Own, OwnCode, OwnPart};
 pub use rows::ContextRows;
 pub use support::Support;
-pub use task::{FeatureRange, Task, TaskSpec};
+pub use task::{Task, TaskSpec};
 pub(crate) use task::{check_horizon, check_table_types};

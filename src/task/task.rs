@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use super::{
-    Application, ApplicationSpec, Context, ContextRows, EpisodeContexts, HORIZON_LIMIT, Support,
-    TABLE_LIMIT, finite_numbers,
+    Application, ApplicationSpec, Context, ContextRows, EpisodeContexts, FeatureRange,
+    HORIZON_LIMIT, Support, TABLE_LIMIT, finite_numbers,
 };
 use crate::error::{Invalid, shown};
 
@@ -40,44 +40,6 @@ pub struct TaskSpec {
     pub types: Vec<Vec<f64>>,
     /// r_max, the largest non-null reward; by default that of the application at the edge of `range`.
     pub reward_max: Option<f64>,
-}
-
-/// The largest features of contexts: some bounds are scaled by them, and they limit rewards that depend on theta.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FeatureRange {
-    sizes: Vec<f64>,
-    norm_squared: f64,
-}
-
-impl FeatureRange {
-    /// Features of sizes up to these.
-    pub fn of_sizes(sizes: Vec<f64>) -> Self {
-        Self::of_contexts(sizes.len(), std::iter::once(&sizes[..]))
-    }
-
-    /// The range of some contexts.
-    pub fn of_contexts<'c>(dimension: usize, contexts: impl Iterator<Item = &'c [f64]>) -> Self {
-        let mut range = Self {
-            sizes: vec![0.0; dimension],
-            norm_squared: 0.0,
-        };
-        contexts.for_each(|theta| range.include(theta));
-        range
-    }
-
-    /// Widens the range to a context.
-    pub fn include(&mut self, theta: &[f64]) {
-        for (size, x) in self.sizes.iter_mut().zip(theta) {
-            *size = size.max(x.abs());
-        }
-        let square = theta.iter().map(|x| x * x).sum();
-        self.norm_squared = self.norm_squared.max(square);
-    }
-
-    /// The largest size of each feature.
-    pub fn sizes(&self) -> &[f64] {
-        &self.sizes
-    }
 }
 
 /// What the decision maker knows: horizon, largest budget, actions with rewards and costs, features. Checked.
@@ -150,9 +112,9 @@ impl TaskSpec {
                 accepted,
             ));
         }
-        finite_numbers("features", &self.range.sizes)?;
-        if self.range.sizes.len() != self.dimension {
-            let found = format!("{} sizes", self.range.sizes.len());
+        finite_numbers("features", self.range.sizes())?;
+        if self.range.sizes().len() != self.dimension {
+            let found = format!("{} sizes", self.range.sizes().len());
             return Err(Invalid::new(
                 "features",
                 found,
@@ -336,7 +298,7 @@ impl Task {
     /// The largest size of each entry of phi over contexts and actions.
     pub fn phi_sizes(&self) -> Vec<f64> {
         let action = self.largest_action_value();
-        let theta = self.range.sizes.iter().copied();
+        let theta = self.range.sizes().iter().copied();
         theta.chain([action]).collect()
     }
 
