@@ -52,7 +52,7 @@ pub fn with_paper_names(mut chart: Chart) -> Chart {
     let names = [
         ("mimic-opt-dp", "Mimic-Opt-DP"),
         ("square-cbwk", "SquareCBwK"),
-        ("square-cbwk-tuned", "SquareCBwK, dual kept, tuned"),
+        ("square-cbwk-tuned", "SquareCBwK, dual kept"),
         ("logistic-ucb1", "Logistic-UCB1"),
     ];
     for series in &mut chart.series {
