@@ -60,7 +60,7 @@ pub(super) struct LearnerFile {
 }
 
 impl LearnerFile {
-    /// Reads the file. A journal that began with `begun`, before there was a tolerance, goes on without one.
+    /// Reads the file. A journal that began with `begun`, before there was a tolerance, continues without one.
     pub fn read(document: &Document, begun: Option<&Value>) -> Result<Self, InputError> {
         let mut root = Section::root(document);
         let from_before =

@@ -1,5 +1,5 @@
-//! The days of a log: their budgets, what they earned, and their arrivals. A day that was not watched after its stock was
-//! gone goes on with the tail of a similar day that was.
+//! The days of a log: their budgets, what they earned, and their arrivals. Where the log stops at the end of the stock, the
+//! rest of the day is taken from a similar day that was logged to its end.
 
 use crate::history::fit::Fitted;
 use crate::task::Task;
